@@ -1,5 +1,5 @@
-/// Counter-based randomness: a draw depends on its key and position alone, never on what was drawn before, so results
-/// do not depend on jobs, order, batching or resume.
+/// Counter-based randomness: a draw depends on its key and position alone, never on what was drawn before, so
+/// results do not depend on jobs, order, batching or resume.
 #pragma once
 
 #include <cstdint>

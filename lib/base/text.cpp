@@ -5,8 +5,8 @@
 namespace leap {
 namespace {
 
-/// Length of the well-formed character at `p` (Unicode table 3-7), or 0 with `bad` set to the bytes of the maximal
-/// ill-formed part.
+/// Length of the well-formed character at `p` (Unicode table 3-7), or 0 with `bad` set to the bytes of the
+/// maximal ill-formed part.
 std::size_t character(const unsigned char* p, std::size_t left, std::size_t& bad) {
   const unsigned char c = p[0];
   bad = 1;

@@ -10,7 +10,8 @@ namespace leap {
 /// Is `bytes` valid UTF-8 (no overlong forms, no surrogates)?
 bool is_utf8(std::string_view bytes);
 
-/// `bytes` as valid UTF-8: each maximal ill-formed part becomes one U+FFFD, as Python's errors="replace" does.
+/// `bytes` as valid UTF-8: each maximal ill-formed part becomes one U+FFFD, as Python's errors="replace"
+/// does.
 std::string to_utf8(std::string_view bytes);
 
 /// At most `limit` bytes of valid UTF-8 `text`, cut between characters; when cut, `mark` is appended.

@@ -16,11 +16,12 @@ namespace {
 // A raw value is carried by nlohmann's binary type, which no JSON text can produce.
 constexpr std::uint8_t kRaw = 1;
 
-// Long token arrays are cut out before parsing and stand in the text as this number; parsed, its text is recognised
-// again. A line that contains it anyway is parsed without cutting.
+// Long token arrays are cut out before parsing and stand in the text as this number; parsed, its text is
+// recognised again. A line that contains it anyway is parsed without cutting.
 constexpr std::string_view kPlaceholder = "0.0e-31337";
 constexpr std::size_t kMinLifted = 64;
-constexpr std::array<std::string_view, 4> kTokenKeys = {"prompt_ids", "completion_ids", "logprobs", "ref_logprobs"};
+constexpr std::array<std::string_view, 4> kTokenKeys = {"prompt_ids", "completion_ids", "logprobs",
+                                                        "ref_logprobs"};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -75,8 +76,8 @@ const char* end_of_string(const char* p, const char* end) {
   }
 }
 
-/// Copies `line` to `rest` with every long array of plain numbers under a token key replaced by the placeholder.
-/// Any other text, well-formed or not, stays as it is.
+/// Copies `line` to `rest` with every long array of plain numbers under a token key replaced by the
+/// placeholder. Any other text, well-formed or not, stays as it is.
 void lift_arrays(std::string_view line, std::string& rest, std::vector<std::string_view>& lifted) {
   const char* const end = line.data() + line.size();
   const char* copied = line.data();
@@ -137,7 +138,8 @@ class Builder {
   bool number_integer(Json::number_integer_t value) { return put(value); }
   bool number_unsigned(Json::number_unsigned_t value) { return put(value); }
   bool number_float(Json::number_float_t value, const std::string& text) {
-    if (next_lifted_ < lifted_.size() && text == kPlaceholder) return put(raw(std::string(lifted_[next_lifted_++])));
+    if (next_lifted_ < lifted_.size() && text == kPlaceholder)
+      return put(raw(std::string(lifted_[next_lifted_++])));
     if (text.find_first_of(".eE") == std::string::npos) return put(raw(text));  // an integer beyond 64 bits
     return put(value);
   }
@@ -229,13 +231,27 @@ void dump_string(std::string& out, std::string_view text) {
     out.append(text, start, i - start);
     start = i + 1;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
       default:
         out += "\\u00";
         out.push_back(kHex[c >> 4]);
@@ -255,8 +271,8 @@ void dump_integer(std::string& out, T value) {
 void dump_double(std::string& out, double value) {
   if (!std::isfinite(value)) throw RecordError("a number is not finite; JSON has no NaN or infinity");
   char buffer[40];
-  const std::string_view text(buffer, static_cast<std::size_t>(
-                                          std::to_chars(buffer, buffer + sizeof buffer, value).ptr - buffer));
+  const std::string_view text(
+      buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, value).ptr - buffer));
   out += text;
   if (text.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
@@ -342,14 +358,28 @@ void dump_to(std::string& out, const Json& value) {
       out.push_back(']');
       break;
     }
-    case Json::value_t::string: dump_string(out, value.get_ref<const std::string&>()); break;
-    case Json::value_t::boolean: out += value.get<bool>() ? "true" : "false"; break;
-    case Json::value_t::number_integer: dump_integer(out, value.get<std::int64_t>()); break;
-    case Json::value_t::number_unsigned: dump_integer(out, value.get<std::uint64_t>()); break;
-    case Json::value_t::number_float: dump_double(out, value.get<double>()); break;
-    case Json::value_t::binary: out += raw_text(value); break;
+    case Json::value_t::string:
+      dump_string(out, value.get_ref<const std::string&>());
+      break;
+    case Json::value_t::boolean:
+      out += value.get<bool>() ? "true" : "false";
+      break;
+    case Json::value_t::number_integer:
+      dump_integer(out, value.get<std::int64_t>());
+      break;
+    case Json::value_t::number_unsigned:
+      dump_integer(out, value.get<std::uint64_t>());
+      break;
+    case Json::value_t::number_float:
+      dump_double(out, value.get<double>());
+      break;
+    case Json::value_t::binary:
+      out += raw_text(value);
+      break;
     case Json::value_t::null:
-    case Json::value_t::discarded: out += "null"; break;
+    case Json::value_t::discarded:
+      out += "null";
+      break;
   }
 }
 

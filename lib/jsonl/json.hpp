@@ -9,23 +9,25 @@
 
 namespace leap {
 
-/// Two kinds of values stay unparsed text (`is_raw`): arrays of plain numbers under the token keys (`prompt_ids`,
-/// `completion_ids`, `logprobs`, `ref_logprobs`), and integers that do not fit 64 bits. Everything else is an
-/// ordinary value. Use `numbers()` / `integers()` to read arrays that may be raw, `raw()` to make one; `expand()` a
-/// part that has no fixed shape (a case's arguments, say) before walking it.
+/// Two kinds of values stay unparsed text (`is_raw`): arrays of plain numbers under the token keys
+/// (`prompt_ids`, `completion_ids`, `logprobs`, `ref_logprobs`), and integers that do not fit 64 bits.
+/// Everything else is an ordinary value. Use `numbers()` / `integers()` to read arrays that may be raw,
+/// `raw()` to make one; `expand()` a part that has no fixed shape (a case's arguments, say) before walking
+/// it.
 using Json = nlohmann::ordered_json;
 
 namespace jsonl {
 
-/// Parses one JSON text. Throws RecordError when it is no JSON, not valid UTF-8, nested deeper than kMaxDepth, or holds a
-/// number with fraction or exponent that overflows a double. A member given twice keeps its first place and last value.
+/// Parses one JSON text. Throws RecordError when it is no JSON, not valid UTF-8, nested deeper than
+/// kMaxDepth, or holds a number with fraction or exponent that overflows a double. A member given twice keeps
+/// its first place and last value.
 Json parse(std::string_view text);
 
 /// The same, and the text must be an object.
 Json parse_record(std::string_view line);
 
-/// One line without the newline: compact, UTF-8 unescaped, doubles in the shortest form that reads back to the same
-/// double. Throws RecordError on NaN or infinity.
+/// One line without the newline: compact, UTF-8 unescaped, doubles in the shortest form that reads back to
+/// the same double. Throws RecordError on NaN or infinity.
 std::string dump(const Json& value);
 void dump_to(std::string& out, const Json& value);
 
