@@ -21,7 +21,7 @@ def results(record, code, wall_s=WALL_S):
     task = record["task"]
     job = json.dumps({"check": task["check"], "entry_point": task.get("entry_point"), "code": code})
     try:
-        done = subprocess.run([sys.executable, "-I", __file__], input=job, capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-I", "-S", __file__], input=job, capture_output=True, text=True,
                               timeout=wall_s)
         return json.loads(done.stdout)
     except (subprocess.TimeoutExpired, json.JSONDecodeError):
