@@ -119,7 +119,7 @@ def shout(text):
     return text.upper() + "!"
 
 
-@call(hidden=[[0], [5], [1, 2], [-1, 1], [2, 4, 9], [1.5, 2.5], [10] * 7, [1, 0, 0, 0]],
+@call(hidden=[[0], [5], [1, 3], [-1, 1], [2, 4, 9], [1.5, 2.5], [10] * 7, [1, 0, 0, 0]],
       also=lambda numbers: __import__("statistics").fmean(numbers))
 def average(numbers):
     """Return the average of a list that has at least one number.
