@@ -5,6 +5,9 @@
 add_library(leap_warnings INTERFACE)
 target_compile_options(leap_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   $<$<BOOL:${LEAP_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(leap_warnings INTERFACE -Wno-restrict)  # false alarms on std::string
+endif()
 
 # leap_room(NAME [ROOMS room..] [LIBS target..]): every .cpp of the calling directory.
 function(leap_room name)
