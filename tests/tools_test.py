@@ -158,7 +158,7 @@ class Tools(unittest.TestCase):
     def test_full_and_closed_stdout(self):
         text = b"".join(map(line, groups(5)))
         for tool in TOOLS:
-            for flags in (["--help"], ["--version"]) + ([[]] if tool in ("leap-prune", "leap-rank") else []):
+            for flags in [["--help"], ["--version"]] + ([[]] if tool in ("leap-prune", "leap-rank") else []):
                 with open("/dev/full", "wb") as full:
                     done = subprocess.run([BIN / tool, *flags], input=text, stdout=full, stderr=subprocess.PIPE)
                 self.assertEqual(done.returncode, 3, (tool, flags))

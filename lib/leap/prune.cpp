@@ -59,7 +59,7 @@ Threshold Threshold::parse(const std::string& option, const std::string& text) {
   threshold.fraction = text.find('.') != std::string::npos;
   const char* const end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, threshold.value, std::chars_format::fixed);
-  if (code != std::errc{} || stop != end || text.front() == '-') {
+  if (code != std::errc{} || stop != end || text.find_first_not_of("0123456789.") != std::string::npos) {
     throw UsageError(option + " " + text + ": must be a count (4) or a fraction with a decimal point (0.5)");
   }
   if (threshold.fraction && !(threshold.value <= 1)) {
