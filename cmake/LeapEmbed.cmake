@@ -1,0 +1,10 @@
+# leap_embed(TARGET FILE SYMBOL NAMESPACE): FILE as the string leap::NAMESPACE::SYMBOL (declare it extern const char[]).
+function(leap_embed target file symbol namespace)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  file(READ ${CMAKE_CURRENT_SOURCE_DIR}/${file} text)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cpp)
+  set(content "namespace leap::${namespace} {\nextern const char ${symbol}[];\n")
+  string(APPEND content "const char ${symbol}[] = R\"leap_embed(${text})leap_embed\";\n}\n")
+  file(GENERATE OUTPUT ${source} CONTENT "${content}")
+  target_sources(${target} PRIVATE ${source})
+endfunction()

@@ -1,0 +1,496 @@
+#include "sandbox/box.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "base/text.hpp"
+#include "sandbox/filter.hpp"
+
+namespace leap::sandbox {
+
+extern const char kSupervisor[];
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMaxFrame = 256u << 20;
+constexpr const char* kPython = "/usr/bin/python3";
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  ~Fd() { reset(); }
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  int get() const { return fd_; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+/// A file in memory at offset 0.
+Fd memory_file(std::string_view content) {
+  Fd fd(memfd_create("leap", MFD_CLOEXEC));
+  if (fd.get() < 0) throw_errno("memfd_create");
+  while (!content.empty()) {
+    const ssize_t n = write(fd.get(), content.data(), content.size());
+    if (n < 0) throw_errno("memfd");
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  lseek(fd.get(), 0, SEEK_SET);
+  return fd;
+}
+
+std::string content_of(int fd) {
+  std::string out(4096, '\0');
+  const ssize_t n = pread(fd, out.data(), out.size(), 0);
+  out.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  return to_utf8(out);
+}
+
+/// A thread on which processes are started: a process started with "die with parent" dies with this thread,
+/// that is, with the program, and not with whichever worker thread asked for it.
+class Starter {
+ public:
+  Starter() : thread_([this] { work(); }) {}
+  ~Starter() {
+    {
+      std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  pid_t run(std::function<pid_t()> job) {
+    std::packaged_task<pid_t()> task(std::move(job));
+    auto result = task.get_future();
+    {
+      std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+    return result.get();
+  }
+
+ private:
+  void work() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return done_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      auto task = std::move(tasks_.front());
+      tasks_.erase(tasks_.begin());
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::packaged_task<pid_t()>> tasks_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
+Starter& starter() {
+  static Starter it;
+  return it;
+}
+
+pid_t spawn_here(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  // Copies above every target number, so that one dup2 does not overwrite another's source.
+  std::vector<Fd> copies;
+  auto put = [&](int fd, int target) {
+    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 100));
+    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), target);
+  };
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  put(stderr_fd, 2);
+  for (std::size_t i = 0; i < fds.size(); ++i) put(fds[i], 3 + static_cast<int>(i));
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3 + static_cast<int>(fds.size()));
+#endif
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  // Fixed hashing: a program gives the same output in every run. One arena: threads do not reserve 64 MB
+  // each.
+  const char* environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",           "PYTHONHASHSEED=0",
+                               "HOME=/tmp",          "MALLOC_ARENA_MAX=1",     "PYTHONDONTWRITEBYTECODE=1",
+                               "TMPDIR=/tmp",        "OPENBLAS_NUM_THREADS=1", nullptr};
+  pid_t pid = -1;
+  const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(),
+                                  const_cast<char**>(environment));
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed) {
+    errno = failed;
+    throw_errno(argv[0]);
+  }
+  return pid;
+}
+
+bool is_link(const char* path) {
+  struct stat s {};
+  return lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
+}
+
+/// bwrap's arguments up to the command. `filter_fd` is the number the filter has there.
+std::vector<std::string> bwrap_arguments(bool as_nobody, int filter_fd, int tmp_mb) {
+  std::vector<std::string> out;
+  if (as_nobody)
+    out = {"setpriv",
+           "--reuid=65534",
+           "--regid=65534",
+           "--clear-groups",
+           "--inh-caps=-all",
+           "--bounding-set=-all",
+           "--"};
+  auto add = [&](std::initializer_list<std::string> more) { out.insert(out.end(), more); };
+  add({"bwrap", "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--hostname", "box"});
+  add({"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"});
+  add({"--ro-bind", "/usr", "/usr"});
+  for (const char* name : {"/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin"}) {
+    if (is_link(name))
+      add({"--symlink", std::filesystem::read_symlink(name).string(), name});
+    else
+      add({"--ro-bind-try", name, name});
+  }
+  add({"--ro-bind-try", "/etc/alternatives", "/etc/alternatives"});
+  add({"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
+  add({"--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/dev/shm", "--remount-ro",
+       "/dev"});
+  add({"--size", std::to_string(static_cast<long>(tmp_mb) << 20), "--tmpfs", "/tmp", "--remount-ro", "/"});
+  add({"--chdir", "/tmp", "--seccomp", std::to_string(filter_fd), "--"});
+  return out;
+}
+
+std::string python_bytes(std::string_view bytes) {
+  static const char* const kDigits = "0123456789abcdef";
+  std::string out = "bytes.fromhex('";
+  for (unsigned char c : bytes) {
+    out += kDigits[c >> 4];
+    out += kDigits[c & 15];
+  }
+  return out + "')";
+}
+
+std::atomic<int> nobody_works{-1};  ///< -1: not tried
+
+}  // namespace
+
+pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd) {
+  return starter().run([&] { return spawn_here(argv, fds, stderr_fd); });
+}
+
+Box::Box(const Settings& settings) {
+  const bool contained = settings.mode != Mode::kNone;
+  std::string trouble;
+  // Root becomes nobody first; where nobody may not make namespaces, it stays root and children may not fork.
+  for (const bool as_nobody : {true, false}) {
+    const bool root = geteuid() == 0;
+    if (as_nobody && (!contained || !root || nobody_works == 0)) continue;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+    control_ = ends[0];
+    Fd other(ends[1]);
+    if (!contained && work_dir_.empty()) {
+      std::string pattern = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
+      if (!mkdtemp(pattern.data())) throw_errno(pattern);
+      work_dir_ = pattern;
+    }
+    const std::string work = contained ? "/tmp" : work_dir_;
+    std::string script =
+        "settings = ('4', '" + work + "', '" + (contained ? "1" : "0") + "')\nsettings_filter = ";
+    script += contained ? python_bytes(filter_for_children(as_nobody || !root)) : "b''";
+    script += std::string("\n") + kSupervisor + "\n" + settings.extension + "\nmain()\n";
+    const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
+    std::vector<std::string> argv;
+    std::vector<int> fds = {script_fd.get(), other.get()};
+    Fd filter_fd;
+    if (contained) {
+      Fd filter = memory_file(filter_for_all());
+      argv = bwrap_arguments(as_nobody, 5, settings.tmp_mb);
+      fds.push_back(filter.get());
+      argv.insert(argv.end(), {kPython, "-s", "-S", "-c"});
+      argv.push_back("import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))");
+      try {
+        pid_ = spawn(argv, fds, stderr_fd.get());
+      } catch (const Error& error) {
+        trouble = error.what();
+      }
+    } else {
+      argv = {kPython, "-s", "-S", "-c",
+              "import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
+      pid_ = spawn(argv, fds, stderr_fd.get());
+    }
+    other.reset();
+    if (pid_ > 0) {
+      try {
+        const Fields hello = read_frame(30);
+        if (hello.empty() || hello[0] != "hello") fault("no greeting");
+        if (as_nobody) nobody_works = 1;
+        return;
+      } catch (const Fault& error) {
+        const std::string said(strip(content_of(stderr_fd.get())));
+        trouble = said.empty() ? error.what() : shorten(said, 300);
+      }
+    }
+    if (control_ >= 0) close(control_);
+    control_ = -1;
+    if (as_nobody) nobody_works = nobody_works == 1 ? 1 : 0;
+    if (as_nobody && nobody_works == 1) break;
+  }
+  if (!work_dir_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(work_dir_, ignored);
+  }
+  if (!contained) throw Error("cannot run " + std::string(kPython) + ": " + trouble);
+  throw Error("no sandbox: " + trouble +
+              "; install bubblewrap, python3 and setpriv (util-linux) and allow unprivileged user "
+              "namespaces, or pass "
+              "--sandbox none for code that you trust");
+}
+
+Box::~Box() {
+  if (control_ >= 0) close(control_);
+  if (pid_ > 0) {
+    // At the end of its control socket the supervisor leaves, and the kernel ends the rest with it.
+    int status = 0;
+    const auto deadline = Clock::now() + std::chrono::seconds(2);
+    for (int sleep_us = 200; waitpid(pid_, &status, WNOHANG) == 0; sleep_us = std::min(sleep_us * 2, 20000)) {
+      if (Clock::now() > deadline) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, &status, 0);
+        break;
+      }
+      usleep(static_cast<useconds_t>(sleep_us));
+    }
+  }
+  if (!work_dir_.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(work_dir_, ignored);
+  }
+}
+
+void Box::fault(const std::string& what) {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    int status = 0;
+    waitpid(pid_, &status, 0);
+  }
+  pid_ = -1;
+  running_ = false;
+  if (control_ >= 0) close(control_);
+  control_ = -1;
+  throw Fault("sandbox: " + what);
+}
+
+void Box::write_frame(const Fields& fields) {
+  if (control_ < 0) throw Fault("sandbox: it has ended");
+  std::string body(4, '\0');
+  auto put = [](char* at, std::size_t size) {
+    for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(size >> (8 * i));
+  };
+  for (const std::string& field : fields) {
+    const std::size_t at = body.size();
+    body.resize(at + 4);
+    put(body.data() + at, field.size());
+    body += field;
+  }
+  put(body.data(), body.size() - 4);
+  std::string_view rest = body;
+  const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s_);
+  while (!rest.empty()) {
+    const ssize_t n = ::send(control_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN) {
+      pollfd wait{control_, POLLOUT, 0};
+      if (Clock::now() > deadline) fault("it does not read");
+      poll(&wait, 1, 1000);
+    } else if (errno != EINTR) {
+      fault("it has ended");
+    }
+  }
+}
+
+Fields Box::read_frame(double timeout_s) {
+  if (control_ < 0) throw Fault("sandbox: it has ended");
+  const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
+  auto fill = [&](char* at, std::size_t size) {
+    while (size > 0) {
+      const ssize_t n = recv(control_, at, size, MSG_DONTWAIT);
+      if (n > 0) {
+        at += n;
+        size -= static_cast<std::size_t>(n);
+      } else if (n == 0) {
+        fault("it has ended");
+      } else if (errno == EAGAIN) {
+        pollfd wait{control_, POLLIN, 0};
+        if (Clock::now() > deadline) fault("no answer in time");
+        poll(&wait, 1, 1000);
+      } else if (errno != EINTR) {
+        fault("it has ended");
+      }
+    }
+  };
+  auto number = [](const char* at) {
+    std::size_t size = 0;
+    for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(at[i]);
+    return size;
+  };
+  char head[4];
+  fill(head, 4);
+  const std::size_t size = number(head);
+  if (size > kMaxFrame) fault("a message too long");
+  std::string body(size, '\0');
+  fill(body.data(), size);
+  Fields fields;
+  for (std::size_t at = 0; at < size;) {
+    const std::size_t length = at + 4 <= size ? number(body.data() + at) : size;
+    if (at + 4 + length > size) fault("a broken message");
+    fields.push_back(body.substr(at + 4, length));
+    at += 4 + length;
+  }
+  return fields;
+}
+
+void Box::keep(const std::string& name, const std::string& bytes) {
+  write_frame({"keep", name, bytes});
+}
+
+void Box::start(const Child& child) {
+  const Limits& limits = child.limits;
+  char numbers[200];
+  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d", limits.cpu_s, limits.wall_s,
+                static_cast<long>(limits.memory_mb) << 10, limits.output_kb,
+                static_cast<long>(limits.file_mb) << 10, limits.processes);
+  std::string argv;
+  for (const std::string& argument : child.arguments) {
+    if (!argv.empty()) argv += '\0';
+    argv += argument;
+  }
+  Fields fields = {"start", child.kind, numbers, child.input, argv, child.payload};
+  for (const auto& [name, content] : child.files) {
+    fields.push_back(name);
+    fields.push_back(content);
+  }
+  patience_s_ = 60;
+  write_frame(fields);
+  patience_s_ = limits.wall_s * 1.5 + 30;
+  running_ = true;
+}
+
+bool Box::next(Fields& message) {
+  if (!running_) return false;
+  message = read_frame(patience_s_);
+  if (message.empty()) fault("an empty message");
+  if (message[0] == "msg") {
+    message.erase(message.begin());
+    return true;
+  }
+  if (message[0] != "ended" || message.size() != 5) fault("a message of an unknown kind");
+  running_ = false;
+  ended_ = {};
+  static const std::pair<const char*, End> kEnds[] = {
+      {"exit", End::kExit},     {"signal", End::kSignal}, {"cpu", End::kCpu},        {"wall", End::kWall},
+      {"memory", End::kMemory}, {"output", End::kOutput}, {"stopped", End::kStopped}};
+  bool known = false;
+  for (const auto& [name, end] : kEnds)
+    if (message[1] == name) {
+      ended_.end = end;
+      known = true;
+    }
+  if (!known) fault("its files cannot be removed");
+  double rss_kb = 0;
+  int forged = 0;
+  std::sscanf(message[2].c_str(), "%d %lf %lf %lf %d", &ended_.code, &ended_.cpu_s, &ended_.wall_s, &rss_kb,
+              &forged);
+  ended_.max_rss_mb = rss_kb / 1024;
+  ended_.forged = forged != 0;
+  ended_.out = std::move(message[3]);
+  ended_.err = std::move(message[4]);
+  return false;
+}
+
+void Box::send(const Fields& message) {
+  Fields fields = {"msg"};
+  fields.insert(fields.end(), message.begin(), message.end());
+  write_frame(fields);
+}
+
+void Box::close_input() {
+  write_frame({"close"});
+}
+
+const Ended& Box::stop() {
+  if (running_) write_frame({"stop"});
+  return wait();
+}
+
+const Ended& Box::wait() {
+  Fields message;
+  while (next(message)) {
+  }
+  return ended_;
+}
+
+std::string Box::fetch(const std::string& name) {
+  write_frame({"fetch", name});
+  Fields answer = read_frame(60);
+  if (answer.size() != 2 || answer[0] != "file") fault("no file");
+  return std::move(answer[1]);
+}
+
+void check(Mode mode) {
+  Box box(Settings{mode, "", 1});
+}
+
+}  // namespace leap::sandbox

@@ -1,0 +1,123 @@
+/// A sandbox: a supervisor process in namespaces of its own that runs one child at a time under limits and
+/// says how it ended.
+///
+/// Theory. bubblewrap unshares every namespace; /usr is there read-only, /tmp is a small tmpfs, there is no
+/// network and no environment. Run by root, it first becomes nobody, so that process limits hold. The
+/// supervisor (supervisor.py) is the first process of the pid namespace: children cannot signal it, it is not
+/// dumpable so that they cannot read it, and when it ends the kernel ends them all. Between runs it kills
+/// what a child left behind, reaps it and empties /tmp. A child has real files as stdin and stdout, rlimits,
+/// a second system call filter, and never the control socket, at whose end the supervisor leaves. CPU time is
+/// read from the process's own clock, not from the wall. Children are forks of the supervisor: what they must
+/// not know is never sent there.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace leap::sandbox {
+
+enum class Mode {
+  kAuto,   ///< the best that there is; today the same as kBwrap
+  kBwrap,  ///< bubblewrap, or Error
+  kNone,   ///< limits alone: only for code that is trusted
+};
+
+/// The supervisor died, hung or broke the protocol: not (provably) the child's doing.
+class Fault : public Error {
+ public:
+  using Error::Error;
+};
+
+struct Limits {
+  double cpu_s = 10;
+  double wall_s = 30;
+  int memory_mb = 1024;
+  int output_kb = 1024;
+  int file_mb = 16;  ///< of any file the child writes
+  int processes = 64;
+};
+
+enum class End { kExit, kSignal, kCpu, kWall, kMemory, kOutput, kStopped };
+
+/// How a child ended. `out` is cut at the output limit, `err` at 64 kB.
+struct Ended {
+  End end = End::kExit;
+  int code = 0;  ///< exit status or number of the signal
+  double cpu_s = 0, wall_s = 0, max_rss_mb = 0;
+  bool forged = false;  ///< it wrote what is no message of the harness to the harness's pipe
+  std::string out, err;
+};
+
+struct Child {
+  std::string
+      kind;  ///< `binary`, `driver` (a binary that talks), or what the extension of the supervisor adds
+  Limits limits;
+  std::string input;                   ///< its stdin
+  std::vector<std::string> arguments;  ///< argv
+  std::string payload;                 ///< binary, driver: name of the kept program, else argv[0] is a file
+  std::vector<std::pair<std::string, std::string>> files;  ///< name, content in its working directory
+};
+
+using Fields = std::vector<std::string>;
+
+struct Settings {
+  Mode mode = Mode::kAuto;
+  std::string extension;  ///< Python source run in the supervisor's name space before it serves: more kinds
+                          ///< of children
+  int tmp_mb = 64;
+};
+
+/// Starts a process by posix_spawn from a thread that lives as long as the program (a sandbox dies with the
+/// thread that started it). Every fd of `fds` becomes 3, 4, ..; the rest is closed. Returns the pid, or
+/// throws Error.
+pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd);
+
+class Box {
+ public:
+  /// Error when no sandbox can be had.
+  explicit Box(const Settings& settings);
+  ~Box();
+  Box(const Box&) = delete;
+  Box& operator=(const Box&) = delete;
+
+  /// Keeps a program under a name, for `binary` and `driver`.
+  void keep(const std::string& name, const std::string& bytes);
+  void start(const Child& child);
+  /// The next message of the child, or false when it has ended, as `ended()` then says.
+  bool next(Fields& message);
+  void send(const Fields& message);
+  /// Nothing more will be sent: the child reads an end of file.
+  void close_input();
+  /// Ends the child; messages that were under way are dropped.
+  const Ended& stop();
+  /// Waits for the end, dropping messages.
+  const Ended& wait();
+  const Ended& ended() const { return ended_; }
+  bool running() const { return running_; }
+  /// A file of the working directory, which the next start empties; "" when there is none.
+  std::string fetch(const std::string& name);
+  pid_t pid() const { return pid_; }
+
+ private:
+  void write_frame(const Fields& fields);
+  Fields read_frame(double timeout_s);
+  [[noreturn]] void fault(const std::string& what);
+
+  pid_t pid_ = -1;
+  int control_ = -1;
+  bool running_ = false;
+  double patience_s_ = 60;
+  Ended ended_;
+  std::string work_dir_;  ///< of mode none
+};
+
+/// Throws the Error that says why there is no sandbox and what to do, if there is none.
+void check(Mode mode);
+
+}  // namespace leap::sandbox

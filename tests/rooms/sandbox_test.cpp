@@ -1,0 +1,165 @@
+#include <signal.h>
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sandbox/box.hpp"
+
+using leap::sandbox::Box;
+using leap::sandbox::Child;
+using leap::sandbox::End;
+using leap::sandbox::Ended;
+using leap::sandbox::Mode;
+
+namespace {
+
+Child shell(const std::string& script, double cpu_s = 5) {
+  Child child;
+  child.kind = "binary";
+  child.arguments = {"/bin/sh", "-c", script};
+  child.limits.cpu_s = cpu_s;
+  child.limits.wall_s = 20;
+  return child;
+}
+
+Child python(const std::string& script, double cpu_s = 5) {
+  Child child = shell("", cpu_s);
+  child.arguments = {"/usr/bin/python3", "-I", "-S", "-c", script};
+  return child;
+}
+
+Ended run(Box& box, const Child& child) {
+  box.start(child);
+  return box.wait();
+}
+
+/// Processes whose command line holds `mark`.
+int processes_with(const std::string& mark) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    if (line.find(mark) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a program's input, output, arguments and end", "[sandbox]") {
+  Box box({});
+  Child child = shell("cat; echo err >&2; exit 3");
+  child.input = "some input\n";
+  const Ended ended = run(box, child);
+  CHECK(ended.end == End::kExit);
+  CHECK(ended.code == 3);
+  CHECK(ended.out == "some input\n");
+  CHECK(ended.err == "err\n");
+  CHECK(run(box, shell("kill -SEGV $$")).code == SIGSEGV);
+  CHECK(box.ended().end == End::kSignal);
+  CHECK(run(box, python("import sys; sys.stdin.seek(0); print(sys.stdin.read())")).out == "\n");
+}
+
+TEST_CASE("the view from inside: nobody, no network, no environment, no files of others", "[sandbox]") {
+  Box box({});
+  CHECK(run(box, shell("id -u; hostname 2>/dev/null || uname -n")).out == "65534\nbox\n");
+  CHECK(run(box,
+            shell("ls /root /home /etc/passwd 2>&1; touch /usr/x || touch /x || touch /dev/x; ls /proc/1/fd"))
+            .out.find("No such file") != std::string::npos);
+  CHECK(box.ended().code != 0);
+  CHECK(run(box, python("import os; print(sorted(os.environ))")).out ==
+        "['HOME', 'LANG', 'PATH', 'TMPDIR']\n");
+  CHECK(run(box, python("import socket; socket.socket()")).code == 1);
+  CHECK(run(box, python("import os; print(sorted(int(f) for f in os.listdir('/proc/self/fd')))")).out ==
+        "[0, 1, 2, 3]\n");  // 3 is the listing's own
+  CHECK(
+      run(box, python("import os\ntry: open('/proc/1/mem','rb')\nexcept PermissionError: print('no')")).out ==
+      "no\n");
+}
+
+TEST_CASE("calls that reach out of the sandbox end the process", "[sandbox]") {
+  Box box({});
+  for (const char* call :
+       {"libc.ptrace(0, 0, 0, 0)", "libc.unshare(0x10000000)", "libc.mount(b'x', b'/tmp', b'tmpfs', 0, 0)",
+        "libc.process_vm_readv(1, 0, 0, 0, 0, 0)"}) {
+    INFO(call);
+    const Ended ended = run(box, python(std::string("import ctypes; libc = ctypes.CDLL(None); ") + call));
+    CHECK(ended.end == End::kSignal);
+    CHECK(ended.code == SIGSYS);
+  }
+}
+
+TEST_CASE("limits of time, memory, output and processes", "[sandbox]") {
+  Box box({});
+  Ended ended = run(box, python("while True: pass", 0.3));
+  CHECK(ended.end == End::kCpu);
+  CHECK(ended.cpu_s >= 0.3);
+  Child sleeper = shell("sleep 100");
+  sleeper.limits.wall_s = 0.3;
+  ended = run(box, sleeper);
+  CHECK(ended.end == End::kWall);
+  CHECK(ended.cpu_s < 0.3);
+  Child eater = python("x = bytearray(200 << 20)");
+  eater.limits.memory_mb = 100;
+  CHECK(run(box, eater).code == 1);
+  eater.limits.memory_mb = 400;
+  CHECK(run(box, eater).code == 0);
+  Child flood = shell("yes");
+  flood.limits.output_kb = 10;
+  ended = run(box, flood);
+  CHECK(ended.end == End::kOutput);
+  CHECK(ended.out.size() == 10240);
+  ended = run(box, shell("i=0; while [ $i -lt 1000 ]; do sleep 100 & i=$((i+1)); done"));
+  CHECK(ended.code != 0);
+  CHECK(run(box, shell("echo fine")).out == "fine\n");
+  ended = run(box, python("import os\nwhile True:\n  try: os.fork()\n  except OSError: pass", 0.5));
+  CHECK(ended.end == End::kCpu);
+  CHECK(run(box, shell("echo fine")).out == "fine\n");
+}
+
+TEST_CASE("nothing of a run is left for the next", "[sandbox]") {
+  Box box({});
+  CHECK(run(box, shell("(setsid sleep 4242 &) ; mkdir -p /tmp/a/b; echo x > /tmp/a/b/c; chmod 0 /tmp/a; echo "
+                       "y > /dev/shm/z"))
+            .code == 0);
+  CHECK(run(box, shell("ls -A /tmp /dev/shm; cat /proc/[0-9]*/cmdline | grep -c '[4]242'")).out ==
+        "/dev/shm:\n\n/tmp:\n0\n");
+  CHECK(processes_with("4242") == 0);
+}
+
+TEST_CASE("a child cannot end its supervisor", "[sandbox]") {
+  Box box({});
+  CHECK(run(box, shell("kill -9 1; kill -INT 1; kill -TERM 1; kill -9 -1; echo alive")).end != End::kWall);
+  CHECK(run(box, shell("echo fine")).out == "fine\n");
+}
+
+TEST_CASE("a sandbox leaves nothing behind", "[sandbox]") {
+  pid_t pid = 0;
+  {
+    Box box({});
+    pid = box.pid();
+    box.start(shell("sleep 4343"));
+  }
+  CHECK(kill(pid, 0) == -1);
+  CHECK(processes_with("4343") == 0);
+}
+
+TEST_CASE("without a sandbox the limits still hold", "[sandbox]") {
+  Box box({Mode::kNone, "", 64});
+  CHECK(run(box, shell("echo hi")).out == "hi\n");
+  CHECK(run(box, python("while True: pass", 0.2)).end == End::kCpu);
+  CHECK(run(box, shell("(sleep 4444 &); (setsid sleep 4444 &); exit 0")).code == 0);
+  CHECK(processes_with("4444") == 0);
+}
+
+TEST_CASE("a killed supervisor is a fault, not a verdict", "[sandbox]") {
+  Box box({});
+  box.start(shell("sleep 100"));
+  kill(box.pid(), SIGKILL);
+  CHECK_THROWS_AS(box.wait(), leap::sandbox::Fault);
+  CHECK_THROWS_AS(box.start(shell("true")), leap::sandbox::Fault);
+}
