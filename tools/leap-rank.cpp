@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
       std::map<std::string, Credit>{{"turn", Credit::kTurn}, {"trajectory", Credit::kTrajectory}},
       "turn: discount a positive advantage back over the turns; trajectory: all turns alike (default turn)");
   flags.add_option("--gamma", options.gamma, "Discount a turn (default 0.4)")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(cli::number_in(0, 1))
       ->type_name("X");
   flags.add_option("--k", options.k, "k of --reward passk (default 4)")
       ->check(CLI::Range(1, 1000000))

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -95,6 +97,23 @@ int Tool::run(int argc, char** argv, const std::function<void()>& body) {
     warn(e.what());
     return kExitStopped;
   }
+}
+
+CLI::Validator number_in(double low, double high) {
+  const auto text_of = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  };
+  const std::string range = text_of(low) + " to " + text_of(high);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool in =
+            CLI::detail::lexical_cast(text, value) && value >= low && value <= high && std::isfinite(value);
+        return in ? std::string() : text + " is not a number from " + range;
+      },
+      "");
 }
 
 void ensure_environment(const char* variable, const char* value, char** argv) {

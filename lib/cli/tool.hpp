@@ -39,6 +39,9 @@ class Tool {
   std::uint64_t failed_ = 0;
 };
 
+/// A finite number in [low, high]: CLI::Range lets NaN through.
+CLI::Validator number_in(double low, double high);
+
 /// Sets an environment variable that a library reads when it is loaded, by starting this program anew; does
 /// nothing when the variable is set. First thing in main.
 void ensure_environment(const char* variable, const char* value, char** argv);
