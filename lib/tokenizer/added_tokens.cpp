@@ -20,7 +20,8 @@ void TokenFinder::add(std::string_view text, const AddedToken& token) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     auto& children = nodes_[at].children;
-    const auto it = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == byte; });
+    const auto it = std::find_if(children.begin(), children.end(),
+                                 [&](const auto& child) { return child.first == byte; });
     if (it != children.end()) {
       at = it->second;
     } else {
@@ -42,7 +43,8 @@ std::int32_t TokenFinder::longest(std::string_view text, std::size_t& length) co
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto& children = nodes_[at].children;
     const auto byte = static_cast<unsigned char>(text[i]);
-    const auto it = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == byte; });
+    const auto it = std::find_if(children.begin(), children.end(),
+                                 [&](const auto& child) { return child.first == byte; });
     if (it == children.end()) break;
     at = it->second;
     if (nodes_[at].token >= 0) {
@@ -53,7 +55,8 @@ std::int32_t TokenFinder::longest(std::string_view text, std::size_t& length) co
   return found;
 }
 
-void TokenFinder::parts(std::string_view text, const IsText& is_text, bool skip_whole, std::vector<Part>& out) const {
+void TokenFinder::parts(std::string_view text, const IsText& is_text, bool skip_whole,
+                        std::vector<Part>& out) const {
   out.clear();
   std::size_t last = 0;
   for (std::size_t at = 0; at < text.size() && !tokens_.empty();) {
@@ -84,7 +87,8 @@ void TokenFinder::parts(std::string_view text, const IsText& is_text, bool skip_
     }
     if (token.rstrip) {
       std::size_t space = 0;
-      while (end < text.size() && (char_classes()[decode_char(text.data() + end, space)] & kSpace) != 0) end += space;
+      while (end < text.size() && (char_classes()[decode_char(text.data() + end, space)] & kSpace) != 0)
+        end += space;
     }
     if (begin > last) out.push_back({last, begin, nullptr});
     out.push_back({begin, end, &token});

@@ -22,7 +22,8 @@ struct AddedToken {
 /// Finds tokens in a text: the leftmost, of those the longest.
 class TokenFinder {
  public:
-  /// `text` is what is looked for (the token's content, normalized or not). Of equal texts the first added counts.
+  /// `text` is what is looked for (the token's content, normalized or not). Of equal texts the first added
+  /// counts.
   void add(std::string_view text, const AddedToken& token);
 
   bool empty() const { return tokens_.empty(); }
@@ -35,8 +36,8 @@ class TokenFinder {
   /// Is the special token found at these bytes to be text?
   using IsText = std::function<bool(std::size_t begin, std::size_t end)>;
 
-  /// The parts of `text` in order. A special token that `is_text` accepts is ordinary text; what it covers is not
-  /// searched again when `skip_whole`, as the package does, else from its second byte on.
+  /// The parts of `text` in order. A special token that `is_text` accepts is ordinary text; what it covers is
+  /// not searched again when `skip_whole`, as the package does, else from its second byte on.
   void parts(std::string_view text, const IsText& is_text, bool skip_whole, std::vector<Part>& out) const;
 
  private:

@@ -130,7 +130,9 @@ MergeTable::Merge MergeTable::find(std::uint32_t left, std::uint32_t right) cons
 }
 
 Bpe::Bpe(const nlohmann::json& model, const std::string& where) {
-  const auto refuse = [&](const std::string& field, const std::string& why) { throw Error(where + field + ": " + why); };
+  const auto refuse = [&](const std::string& field, const std::string& why) {
+    throw Error(where + field + ": " + why);
+  };
   const auto flag = [&](const char* field) {
     const auto it = model.find(field);
     return it != model.end() && it->is_boolean() && it->get<bool>();
@@ -190,7 +192,8 @@ Bpe::Bpe(const nlohmann::json& model, const std::string& where) {
     }
     const auto id_of = [&](const std::string& token) {
       const auto it = vocab_.find(token);
-      if (it == vocab_.end()) refuse(at, "token " + nlohmann::json(token).dump() + " is not in the vocabulary");
+      if (it == vocab_.end())
+        refuse(at, "token " + nlohmann::json(token).dump() + " is not in the vocabulary");
       return it->second;
     };
     merges_.insert(id_of(left), id_of(right), {rank, id_of(left + right)});
@@ -199,7 +202,8 @@ Bpe::Bpe(const nlohmann::json& model, const std::string& where) {
 
   ignore_merges_ = flag("ignore_merges");
   fuse_unknown_ = flag("fuse_unk");
-  const bool complete = std::find(std::begin(byte_ids_), std::end(byte_ids_), MergeTable::kNone) == std::end(byte_ids_);
+  const bool complete =
+      std::find(std::begin(byte_ids_), std::end(byte_ids_), MergeTable::kNone) == std::end(byte_ids_);
   if (const auto it = model.find("unk_token"); it != model.end() && it->is_string() && !complete) {
     const auto unknown = vocab_.find(it->get<std::string>());
     if (unknown == vocab_.end()) refuse(".unk_token", "not in the vocabulary");
@@ -221,7 +225,8 @@ void Bpe::encode(std::string_view piece, std::vector<std::int64_t>& ids) const {
   thread_local std::vector<std::uint32_t> symbols;
   merge(piece, symbols);
   if (whole != nullptr) {
-    whole->store(symbols.size() == 1 && symbols[0] == tokens_.id(entry) ? kYes : kNo, std::memory_order_relaxed);
+    whole->store(symbols.size() == 1 && symbols[0] == tokens_.id(entry) ? kYes : kNo,
+                 std::memory_order_relaxed);
   }
   ids.insert(ids.end(), symbols.begin(), symbols.end());
 }
@@ -271,13 +276,15 @@ void Bpe::merge_short(std::vector<std::uint32_t>& symbols) const {
   symbols.resize(n);
 }
 
-/// A heap of candidate merges over a linked list; candidates whose pair is gone are skipped when they come up.
+/// A heap of candidate merges over a linked list; candidates whose pair is gone are skipped when they come
+/// up.
 void Bpe::merge_long(std::vector<std::uint32_t>& symbols) const {
   constexpr std::uint32_t kEnd = 0xffffffff;
   const std::size_t n = symbols.size();
   if (n >= kEnd) throw RecordError("a piece of text of 4 GB or more cannot be tokenized");
   std::vector<std::uint32_t> next(n), previous(n);
-  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> candidates;  // rank, position
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>>
+      candidates;  // rank, position
   const auto consider = [&](std::uint32_t at) {
     const MergeTable::Merge found = merges_.find(symbols[at], symbols[next[at]]);
     if (found.rank != MergeTable::kNone) candidates.push(pair_of(found.rank, at));

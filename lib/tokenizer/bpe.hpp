@@ -86,7 +86,8 @@ class Bpe {
   std::uint32_t unknown_ = MergeTable::kNone;
   bool fuse_unknown_ = false;
   bool ignore_merges_ = false;
-  /// Does merging a token's bytes give that token alone? Found out at its first use: most pieces then need one look-up.
+  /// Does merging a token's bytes give that token alone? Found out at its first use: most pieces then need
+  /// one look-up.
   enum Whole : std::uint8_t { kUntried, kYes, kNo };
   std::unique_ptr<std::atomic<std::uint8_t>[]> whole_;
 };

@@ -78,7 +78,8 @@ void Normalizer::add(const nlohmann::json& config, const std::string& where) {
   const std::string type = config.is_object() ? config.value("type", "") : "";
   if (type == "Sequence" && config.contains("normalizers") && config["normalizers"].is_array()) {
     std::size_t i = 0;
-    for (const auto& part : config["normalizers"]) add(part, where + ".normalizers[" + std::to_string(i++) + "]");
+    for (const auto& part : config["normalizers"])
+      add(part, where + ".normalizers[" + std::to_string(i++) + "]");
     return;
   }
   Step step{};

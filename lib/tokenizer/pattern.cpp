@@ -12,7 +12,8 @@ namespace leap::tokenizer {
 namespace {
 
 /// The members of \s; PCRE2's has U+180E as well.
-constexpr const char* kSpaceMembers = R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+constexpr const char* kSpaceMembers =
+    R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
 /// Rewrites Oniguruma's pattern for PCRE2.
 class Translator {
@@ -99,8 +100,8 @@ class Translator {
         return members("\\p{Nd}" + newer_members("Nd"), c == 'D');
       case 'w':
       case 'W':
-        return members("\\p{L}\\p{M}\\p{N}\\p{Pc}" + newer_members("L") + newer_members("M") + newer_members("N") +
-                           other_word_members(),
+        return members("\\p{L}\\p{M}\\p{N}\\p{Pc}" + newer_members("L") + newer_members("M") +
+                           newer_members("N") + other_word_members(),
                        c == 'W');
       case 'h':
       case 'H':
@@ -262,8 +263,8 @@ void Pattern::pieces(std::string_view text, std::vector<Piece>& out) const {
       if (rc < 0) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(rc, message, sizeof message);
-        throw RecordError("pattern \"" + compiled_->source + "\" on a text of " + std::to_string(text.size()) +
-                          " bytes: " + reinterpret_cast<const char*>(message));
+        throw RecordError("pattern \"" + compiled_->source + "\" on a text of " +
+                          std::to_string(text.size()) + " bytes: " + reinterpret_cast<const char*>(message));
       }
       const PCRE2_SIZE* found = pcre2_get_ovector_pointer(scratch.data);
       if (found[0] == found[1] && any && found[1] == last) {  // no empty match right after a match
@@ -300,7 +301,8 @@ const char* scan_space(const char* begin, const char* run, const char* end) {
   return before == begin ? run : before;
 }
 
-/// The end of `'s|'t|'re|'ve|'m|'ll|'d` at `p`, or null; `fold` adds upper case, and U+017F, which folds to s.
+/// The end of `'s|'t|'re|'ve|'m|'ll|'d` at `p`, or null; `fold` adds upper case, and U+017F, which folds to
+/// s.
 const char* contraction(const char* p, const char* end, bool fold) {
   if (*p != '\'' || end - p < 2) return nullptr;
   const auto lower = [&](char c) { return fold && c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
@@ -323,7 +325,8 @@ const char* scan_qwen2(const char* begin, const char* end, int max_digits) {
   const bool newline = *begin == '\r' || *begin == '\n';
   if ((first & kLetter) != 0) return run_end(classes, p, end, kLetter, true);
   if ((first & kNumber) != 0) {
-    for (int n = 1; n < max_digits && p != end && (class_of(classes, p, length) & kNumber) != 0; ++n) p += length;
+    for (int n = 1; n < max_digits && p != end && (class_of(classes, p, length) & kNumber) != 0; ++n)
+      p += length;
     return p;
   }
   const int second = p == end ? 0 : class_of(classes, p, length);

@@ -1,5 +1,5 @@
-/// Where a pre-tokenizer's or normalizer's pattern matches: Oniguruma's syntax and classes on PCRE2, and hand-written
-/// scanners for the patterns of GPT-2, Qwen2 and Llama-3.
+/// Where a pre-tokenizer's or normalizer's pattern matches: Oniguruma's syntax and classes on PCRE2, and
+/// hand-written scanners for the patterns of GPT-2, Qwen2 and Llama-3.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,8 @@ namespace leap::tokenizer {
 
 PreTokenizer::PreTokenizer(const nlohmann::json& config, const std::string& where) {
   add(config, where);
-  const auto levels = std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.byte_level; });
+  const auto levels =
+      std::count_if(steps_.begin(), steps_.end(), [](const Step& step) { return step.byte_level; });
   if (levels != 1) throw Error(where + ": not supported without exactly one ByteLevel (byte-level BPE)");
 }
 
@@ -29,7 +30,8 @@ void PreTokenizer::add(const nlohmann::json& config, const std::string& where) {
   Step step;
   if (type == "Sequence" && config.contains("pretokenizers") && config["pretokenizers"].is_array()) {
     std::size_t i = 0;
-    for (const auto& part : config["pretokenizers"]) add(part, where + ".pretokenizers[" + std::to_string(i++) + "]");
+    for (const auto& part : config["pretokenizers"])
+      add(part, where + ".pretokenizers[" + std::to_string(i++) + "]");
     return;
   }
   if (type == "ByteLevel") {
@@ -50,7 +52,8 @@ void PreTokenizer::add(const nlohmann::json& config, const std::string& where) {
     step.classes = kSpace;
     step.behaviour = Behaviour::kRemoved;
   } else {
-    throw Error(where + (type.empty() ? ": missing" : ".type: pre-tokenizer \"" + type + "\" is not supported"));
+    throw Error(where +
+                (type.empty() ? ": missing" : ".type: pre-tokenizer \"" + type + "\" is not supported"));
   }
   steps_.push_back(std::move(step));
 }

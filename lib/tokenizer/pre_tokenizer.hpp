@@ -17,7 +17,8 @@ class PreTokenizer {
   /// A piece as raw bytes; valid during the call only.
   using Sink = std::function<void(std::string_view)>;
 
-  /// Throws Error that names the field (`where` + ...) it does not support; without a ByteLevel step nothing is.
+  /// Throws Error that names the field (`where` + ...) it does not support; without a ByteLevel step nothing
+  /// is.
   PreTokenizer(const nlohmann::json& config, const std::string& where);
 
   /// Hands the pieces of `text` (valid UTF-8) to `sink` in order.

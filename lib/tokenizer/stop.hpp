@@ -15,8 +15,8 @@ class TextStream {
   /// Throws UsageError when a stop text is empty.
   TextStream(Tokenizer tokenizer, std::vector<std::string> stops);
 
-  /// Adds a drawn id. True when a stop text is now complete, also across the borders of tokens; of several, the one
-  /// that begins first counts. Ids that are to give no text (end ids) are not pushed.
+  /// Adds a drawn id. True when a stop text is now complete, also across the borders of tokens; of several,
+  /// the one that begins first counts. Ids that are to give no text (end ids) are not pushed.
   bool push(std::int64_t id);
 
   bool stopped() const { return stopped_; }

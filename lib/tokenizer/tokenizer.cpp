@@ -54,7 +54,8 @@ Frame read_template(const json& config, const std::string& where) {
       const Ids ids = read_ids(member(known, "ids"), where + ".special_tokens." + name + ".ids");
       Ids& side = behind ? frame.after : frame.before;
       side.insert(side.end(), ids.begin(), ids.end());
-    } else if (!behind && member(item, "Sequence").is_object() && member(item, "Sequence").value("id", "") == "A") {
+    } else if (!behind && member(item, "Sequence").is_object() &&
+               member(item, "Sequence").value("id", "") == "A") {
       behind = true;
     } else {
       throw Error(where + ".single: " + item.dump() + " is not supported");
@@ -124,8 +125,8 @@ struct Tokenizer::Impl {
 
   enum class Specials { kParsed, kText, kTextInContent };
   void encode(std::string_view text, Specials specials, const std::vector<Span>& content, Ids& ids) const;
-  void encode_plain(std::string_view text, Specials specials, const std::vector<Span>& content, std::size_t offset,
-                    Ids& ids) const;
+  void encode_plain(std::string_view text, Specials specials, const std::vector<Span>& content,
+                    std::size_t offset, Ids& ids) const;
 
   Bpe bpe;
   Normalizer normalizer;
@@ -134,17 +135,21 @@ struct Tokenizer::Impl {
   TokenFinder raw_tokens;         ///< looked for in the text as it is
   TokenFinder normalized_tokens;  ///< looked for in the normalized text
   std::unordered_map<std::string, std::uint32_t> added;
+  std::unordered_map<std::uint32_t, std::string>
+      added_texts;  ///< what decoding shows of them: normalized if they are
   std::unordered_set<std::uint32_t> special_ids;
   std::vector<std::string> bytes;  ///< by id
 };
 
-/// Gives out ids as the package does: the file's own `id` does not count, but a token of the vocabulary keeps its id.
+/// Gives out ids as the package does: the file's own `id` does not count, but a token of the vocabulary keeps
+/// its id.
 void Tokenizer::Impl::add_tokens(const json& config, const std::string& where) {
   if (config.is_null()) return;
   if (!config.is_array()) throw Error(where + ": must be an array");
   std::vector<AddedToken> tokens;
   for (const json& item : config) {
-    if (!item.is_object() || !member(item, "content").is_string()) throw Error(where + ": a token without content");
+    if (!item.is_object() || !member(item, "content").is_string())
+      throw Error(where + ": a token without content");
     AddedToken token;
     token.content = item["content"].get<std::string>();
     token.special = item.value("special", false);
@@ -179,6 +184,8 @@ void Tokenizer::Impl::add_tokens(const json& config, const std::string& where) {
     std::string text = token.content;
     if (pattern->normalized) normalizer.apply(text);
     (pattern->normalized ? normalized_tokens : raw_tokens).add(text, token);
+    std::string& shown = added_texts[token.id] = token.content;
+    if (token.normalized) normalizer.apply(shown);
   }
 }
 
@@ -187,14 +194,15 @@ void Tokenizer::Impl::list_tokens(const std::string& name) {
   for (const auto& [token, id] : bpe.vocab()) size = std::max<std::size_t>(size, std::size_t{id} + 1);
   for (const auto& [token, id] : added) size = std::max<std::size_t>(size, std::size_t{id} + 1);
   if (size > 4 * (bpe.vocab().size() + added.size()) + (1U << 20)) {
-    throw Error(name + ": model.vocab: the ids go up to " + std::to_string(size - 1) + ", far more than there are tokens");
+    throw Error(name + ": model.vocab: the ids go up to " + std::to_string(size - 1) +
+                ", far more than there are tokens");
   }
   bytes.resize(size);
   const auto set = [&](const std::string& token, std::uint32_t id) {
     if (!bytes_of(token, bytes[id])) bytes[id] = token;
   };
   for (const auto& [token, id] : bpe.vocab()) set(token, id);
-  for (const auto& [token, id] : added) set(token, id);
+  for (const auto& [id, text] : added_texts) set(text, id);
 }
 
 void Tokenizer::Impl::encode(std::string_view text, Specials specials, const std::vector<Span>& content,
@@ -238,7 +246,8 @@ void Tokenizer::Impl::encode_plain(std::string_view text, Specials specials, con
       return before.size();
     };
     for (const Span& span : content) {
-      if (span.end > offset && span.begin < offset + text.size()) local.push_back({border(span.begin), border(span.end)});
+      if (span.end > offset && span.begin < offset + text.size())
+        local.push_back({border(span.begin), border(span.end)});
     }
     is_text = [&](std::size_t begin, std::size_t end) { return overlaps(local, begin, end); };
   }

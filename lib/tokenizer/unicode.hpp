@@ -14,12 +14,12 @@ struct Range {
 };
 
 enum CharClass : std::uint8_t {
-  kLetter = 1,        ///< \p{L}
-  kNumber = 2,        ///< \p{N}
-  kSpace = 4,         ///< \s, White_Space
-  kNumeric = 8,       ///< what Digits takes for a digit
-  kPunct = 16,        ///< what Punctuation takes for punctuation
-  kWordChar = 32,     ///< \w to the tests beside added tokens and to Whitespace
+  kLetter = 1,     ///< \p{L}
+  kNumber = 2,     ///< \p{N}
+  kSpace = 4,      ///< \s, White_Space
+  kNumeric = 8,    ///< what Digits takes for a digit
+  kPunct = 16,     ///< what Punctuation takes for punctuation
+  kWordChar = 32,  ///< \w to the tests beside added tokens and to Whitespace
 };
 
 /// The classes of all code points, a bit set each: 0x110000 bytes, made at the first call.
@@ -54,8 +54,8 @@ inline const char* char_before(const char* p) {
 
 void append_char(std::string& out, std::uint32_t code_point);
 
-/// Ranges, for a character class of a regular expression, that belong to the Unicode property `name` (\p{name}) since
-/// Unicode 14; empty when there are none.
+/// Ranges, for a character class of a regular expression, that belong to the Unicode property `name`
+/// (\p{name}) since Unicode 14; empty when there are none.
 std::string newer_members(std::string_view name);
 
 /// What \w has beyond \p{L}, \p{M}, \p{N} and \p{Pc}, as ranges.

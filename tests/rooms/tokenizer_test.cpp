@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <iterator>
@@ -37,10 +38,48 @@ Tokenizer golden(const std::string& name) {
 
 /// A random text of characters that patterns tell apart.
 std::string random_text(std::mt19937_64& random, std::size_t length) {
-  static const std::vector<std::string> atoms = {
-      " ", " ", " ", "\n", "\r", "\r\n", "\t", "\v", "a", "b", "Z", "\xc3\xa9", "e\xcc\x81", "\xce\xa9", "1", "23", "\xd9\xa3",
-      "\xc2\xbd", "\xe2\x85\xa7", "'", "'s", "'S", "'\xc5\xbf", "'ll", "'RE", "'v", ".", ",", "==", "_", "\xe4\xb8\xad",
-      "\xf0\x9f\x98\x80", "\xe2\x80\x8d", "\xc2\xa0", "\xe3\x80\x80", "\xe1\xa0\x8e", "\xc2\x85", "<", "|", ">", "\xcc\x80", "\xe0\xa4\x83"};
+  static const std::vector<std::string> atoms = {" ",
+                                                 " ",
+                                                 " ",
+                                                 "\n",
+                                                 "\r",
+                                                 "\r\n",
+                                                 "\t",
+                                                 "\v",
+                                                 "a",
+                                                 "b",
+                                                 "Z",
+                                                 "\xc3\xa9",
+                                                 "e\xcc\x81",
+                                                 "\xce\xa9",
+                                                 "1",
+                                                 "23",
+                                                 "\xd9\xa3",
+                                                 "\xc2\xbd",
+                                                 "\xe2\x85\xa7",
+                                                 "'",
+                                                 "'s",
+                                                 "'S",
+                                                 "'\xc5\xbf",
+                                                 "'ll",
+                                                 "'RE",
+                                                 "'v",
+                                                 ".",
+                                                 ",",
+                                                 "==",
+                                                 "_",
+                                                 "\xe4\xb8\xad",
+                                                 "\xf0\x9f\x98\x80",
+                                                 "\xe2\x80\x8d",
+                                                 "\xc2\xa0",
+                                                 "\xe3\x80\x80",
+                                                 "\xe1\xa0\x8e",
+                                                 "\xc2\x85",
+                                                 "<",
+                                                 "|",
+                                                 ">",
+                                                 "\xcc\x80",
+                                                 "\xe0\xa4\x83"};
   std::string out;
   for (std::size_t i = 0; i < length; ++i) {
     if (random() % 16 == 0) {
@@ -59,7 +98,8 @@ std::vector<std::string> split(const Pattern& pattern, const std::string& text) 
   pattern.pieces(text, pieces);
   std::vector<std::string> out;
   for (const Piece& piece : pieces) {
-    out.push_back((piece.matched ? "+" : "-") + text.substr(piece.begin, piece.end - piece.begin));
+    out.emplace_back(1, piece.matched ? '+' : '-');
+    out.back().append(text, piece.begin, piece.end - piece.begin);
   }
   return out;
 }
@@ -88,7 +128,8 @@ TEST_CASE("ids and texts equal the tokenizers package's", "[tokenizer]") {
       const Ids ids = leap::jsonl::integers(test["ids"]);
       INFO(name << ": " << line);
       if (test.contains("add_special")) {
-        CHECK(tokenizer.encode(text, test["add_special"].get<bool>(), test["parse_special"].get<bool>()) == ids);
+        CHECK(tokenizer.encode(text, test["add_special"].get<bool>(), test["parse_special"].get<bool>()) ==
+              ids);
       } else {
         CHECK(tokenizer.decode(ids) == text);
       }
@@ -159,7 +200,8 @@ TEST_CASE("special tokens inside contents are text", "[tokenizer]") {
   CHECK(count(tokenizer.encode_with_content(text, {})) == 3);
   CHECK(tokenizer.encode_with_content(text, {}) == tokenizer.encode(text, false));
   CHECK(count(tokenizer.encode_with_content(text, {{10, 22}})) == 2);
-  CHECK(count(tokenizer.encode_with_content(text, {{11, 12}})) == 2);  // only a part of it stands in the content
+  CHECK(count(tokenizer.encode_with_content(text, {{11, 12}})) ==
+        2);  // only a part of it stands in the content
   CHECK(count(tokenizer.encode_with_content(text, {{10, 11}, {21, 22}})) == 3);
   CHECK(tokenizer.encode_with_content(text, {{0, text.size()}}) == tokenizer.encode(text, false, false));
   CHECK(tokenizer.decode(tokenizer.encode_with_content(text, {{10, 22}})) == text);
@@ -217,14 +259,16 @@ TEST_CASE("what is not supported is refused by name", "[tokenizer]") {
   CHECK_THAT(with("/model/merges/0", "x"), Contains("model.merges[0]"));
   CHECK_THAT(with("/model/merges/0", Json::array({"a", "nosuchtoken"})), Contains("nosuchtoken"));
   CHECK_THAT(with("/model/vocab", 3), Contains("model.vocab"));
-  CHECK_THAT(with("/normalizer", {{"type", "Precompiled"}}), Contains("normalizer.type") && Contains("Precompiled"));
+  CHECK_THAT(with("/normalizer", {{"type", "Precompiled"}}),
+             Contains("normalizer.type") && Contains("Precompiled"));
   CHECK_THAT(with("/normalizer", {{"type", "Sequence"}, {"normalizers", Json::array({{{"type", "Nmt"}}})}}),
              Contains("normalizer.normalizers[0].type"));
   CHECK_THAT(with("/pre_tokenizer", nullptr), Contains("pre_tokenizer"));
   CHECK_THAT(with("/pre_tokenizer", {{"type", "Metaspace"}}), Contains("Metaspace"));
   CHECK_THAT(with("/pre_tokenizer", {{"type", "Digits"}}), Contains("ByteLevel"));
-  CHECK_THAT(with("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "("}}}, {"behavior", "Isolated"}}),
-             Contains("pre_tokenizer.pattern"));
+  CHECK_THAT(
+      with("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "("}}}, {"behavior", "Isolated"}}),
+      Contains("pre_tokenizer.pattern"));
   CHECK_THAT(with("/post_processor", {{"type", "Odd"}}), Contains("post_processor.type"));
   CHECK_THAT(with("/decoder", {{"type", "WordPiece"}}), Contains("decoder"));
   CHECK_THAT(with("/decoder", nullptr), Contains("decoder"));
