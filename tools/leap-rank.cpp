@@ -9,40 +9,33 @@ int main(int argc, char** argv) {
   cli::StreamOptions stream;
   RankOptions options;
   bool drop_flat = false;
-  std::string by = "turn";
 
   auto& flags = tool.flags();
-  const auto choice = [&](const char* name, auto& value, const auto& names, const char* help) {
-    flags.add_option(name, value, help)->transform(CLI::CheckedTransformer(names))->type_name("NAME");
-  };
-  choice("--reward", options.reward,
-         std::map<std::string, Reward>{{"rank", Reward::kRank},
-                                       {"binary", Reward::kBinary},
-                                       {"kevin", Reward::kKevin},
-                                       {"passk", Reward::kPassK}},
-         "rank, binary, kevin or passk (default rank)");
-  choice("--advantage", options.advantage,
-         std::map<std::string, Advantage>{{"none", Advantage::kNone},
-                                          {"mean", Advantage::kMean},
-                                          {"rloo", Advantage::kRloo},
-                                          {"grpo", Advantage::kGrpo}},
-         "none, mean, rloo or grpo (default none with rank, rloo with the others)");
-  choice(
-      "--credit", options.credit,
-      std::map<std::string, Credit>{{"turn", Credit::kTurn}, {"trajectory", Credit::kTrajectory}},
-      "turn: discount a positive advantage back over the turns; trajectory: all turns alike (default turn)");
+  cli::add_choice<Reward>(flags, "--reward", options.reward,
+                          {{"rank", Reward::kRank},
+                           {"binary", Reward::kBinary},
+                           {"kevin", Reward::kKevin},
+                           {"passk", Reward::kPassK}},
+                          "rank, binary, kevin or passk (default rank)");
+  cli::add_choice<Advantage>(flags, "--advantage", options.advantage,
+                             {{"none", Advantage::kNone},
+                              {"mean", Advantage::kMean},
+                              {"rloo", Advantage::kRloo},
+                              {"grpo", Advantage::kGrpo}},
+                             "none, mean, rloo or grpo (default none with rank, rloo with the others)");
+  cli::add_choice<Credit>(
+      flags, "--credit", options.credit, {{"turn", Credit::kTurn}, {"trajectory", Credit::kTrajectory}},
+      "turn discounts a positive advantage back over the turns; trajectory does not (default turn)");
   flags.add_option("--gamma", options.gamma, "Discount a turn (default 0.4)")
       ->check(cli::number_in(0, 1))
       ->type_name("X");
   flags.add_option("--k", options.k, "k of --reward passk (default 4)")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  flags
-      .add_option("--by", by,
-                  "With --reward rank: turn, or speed, where a faster one of equal solves beats a slower one "
-                  "at half weight (default turn)")
-      ->check(CLI::IsMember({"turn", "speed"}))
-      ->type_name("NAME");
+  cli::add_choice<bool>(
+      flags, "--by", options.by_speed, {{"turn", false}, {"speed", true}},
+      "With --reward rank: turn, or speed, where of equal solves the faster one wins at half weight "
+      "(default turn)");
   flags.add_flag("--partial", options.partial,
                  "With --reward rank: failures that passed more tests beat others at half weight");
   flags.add_flag("--recenter", options.recenter,
@@ -51,7 +44,6 @@ int main(int argc, char** argv) {
   cli::add_stream_options(tool, stream, cli::Kind::kFast);
 
   return tool.run(argc, argv, [&] {
-    options.by_speed = by == "speed";
     GroupSummary summary;
     cli::RecordWork work;
     work.process = [&](Json& record) {

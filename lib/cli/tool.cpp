@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <sstream>
 
@@ -24,6 +25,16 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+/// Shows an option as `--name TYPE`, without what its validators say of themselves.
+class PlainFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    const std::string type = option->get_type_name();
+    return " " + type.substr(0, type.find(':'));
+  }
+};
+
 /// Makes sure that files opened later never get a standard stream's number. A closed stdin stays unreadable.
 void occupy_standard_streams() {
   if (fcntl(STDIN_FILENO, F_GETFD) < 0) (void)open("/dev/null", O_WRONLY);
@@ -38,7 +49,8 @@ Tool::Tool(std::string name, const std::string& description, const std::string& 
   app_.footer(footer);
   app_.set_help_flag("-h,--help", "Print this help and exit");
   app_.set_version_flag("--version", name_ + " " + version(), "Print the version and exit");
-  app_.get_formatter()->column_width(34);
+  app_.formatter(std::make_shared<PlainFormatter>());
+  app_.get_formatter()->column_width(28);
 }
 
 std::string Tool::version() {

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace leap::cli {
 
@@ -38,6 +40,24 @@ class Tool {
   CLI::App app_;
   std::uint64_t failed_ = 0;
 };
+
+/// An option whose value is one of a few names.
+template <class T>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
+                        const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
+  const auto set = [&value, choices, name](const std::string& text) {
+    std::string known;
+    for (const auto& [choice, meaning] : choices) {
+      if (choice == text) {
+        value = meaning;
+        return;
+      }
+      known += (known.empty() ? "" : ", ") + choice;
+    }
+    throw CLI::ValidationError(name, "'" + text + "' is none of " + known);
+  };
+  return app.add_option_function<std::string>(name, set, help)->type_name("NAME");
+}
 
 /// A finite number in [low, high]: CLI::Range lets NaN through.
 CLI::Validator number_in(double low, double high);
