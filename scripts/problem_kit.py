@@ -59,7 +59,7 @@ def doctests(function):
 
 
 def call(hidden, also=None):
-    """A function checked by its results. An entry of `hidden` is a tuple of arguments, or the argument if there is one."""
+    """A function checked by its results. An entry of `hidden` is a tuple of arguments, or the only argument."""
 
     def declare(function):
         single = len(inspect.signature(function).parameters) == 1
@@ -72,7 +72,8 @@ def call(hidden, also=None):
             args = [entry] if single else list(entry)
             cases.append({"args": args, "expect": answer(function, args)})
         for case in cases:
-            demand(also is None or equal(answer(also, case["args"]), case["expect"]), function, f"`also` differs: {case}")
+            agrees = also is None or equal(answer(also, case["args"]), case["expect"])
+            demand(agrees, function, f"`also` differs: {case}")
         add_function(function, {"type": "call", "cases": cases})
         return function
 
@@ -107,10 +108,10 @@ def stdio(examples, hidden, also=None):
             demand(output_of(program, case["stdin"]) == case["stdout"], function, f"fails its example {case}")
         cases += [{"stdin": given, "stdout": output_of(program, given)} for given in hidden]
         for case in cases:
-            demand(also is None or str(also(case["stdin"])).split() == case["stdout"].split(), function,
-                   f"`also` differs: {case}")
+            agrees = also is None or str(also(case["stdin"])).split() == case["stdout"].split()
+            demand(agrees, function, f"`also` differs: {case}")
         shown = "\n\n".join(f"Input:\n```\n{given}```\nOutput:\n```\n{wanted}```" for given, wanted in examples)
-        prompt = ASK_PROGRAM.format(statement=statement, examples=shown)
+        prompt = ASK_PROGRAM.format(statement=" ".join(statement.split()), examples=shown)
         add(function, prompt, {"language": "python", "check": {"type": "stdio", "cases": cases}}, solution)
         return function
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The scripts that make models and problems, and the problems themselves. Run: .venv/bin/python tests/material_test.py"""
+"""The scripts that make models and problems, and the problems themselves.
+
+Run: .venv/bin/python tests/material_test.py
+"""
 
 import ast
 import importlib.util
@@ -112,7 +115,8 @@ class OwnProblems(unittest.TestCase):
 
     def test_committed_files_are_what_the_builder_makes(self):
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([sys.executable, SCRIPTS / "build-problems", "--out", folder], check=True, capture_output=True)
+            subprocess.run([sys.executable, SCRIPTS / "build-problems", "--out", folder], check=True,
+                           capture_output=True)
             built = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
         kept = {path.name: path.read_bytes() for path in (ROOT / "examples" / "problems" / "python").glob("*.jsonl")}
         self.assertEqual(built, kept)

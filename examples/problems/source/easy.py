@@ -122,7 +122,7 @@ def common_divisor(a, b):
 @call(hidden=[1, 2, 3, 9, 12, 13, 15, 20],
       also=lambda n: ["clap" if "3" in str(k) or k in range(3, n + 1, 3) else k for k in range(1, n + 1)])
 def clapping_game(n):
-    """Return the list of the numbers 1 to n, with "clap" in place of each number that is divisible by 3 or has a digit 3.
+    """Return the list of the numbers 1 to n, but "clap" for each number that is divisible by 3 or has a digit 3.
 
     >>> clapping_game(4)
     [1, 2, 'clap', 4]
@@ -202,7 +202,8 @@ def in_both(first, second):
     return sorted(set(first) & set(second))
 
 
-@call(hidden=["a", "one two", "aa bb c", "the quick fox", "tiny enormous big", "end is longest", "same size word", "x yy yy"],
+@call(hidden=["a", "one two", "aa bb c", "the quick fox", "tiny enormous big", "end is longest", "same size word",
+              "x yy yy"],
       also=lambda text: sorted(text.split(), key=len, reverse=True)[0])
 def longest_word(text):
     """Return the longest word of a text that has at least one word. Of several longest words, return the first.
@@ -240,7 +241,7 @@ def in_binary(n):
       also=lambda first, second: [item for pair in __import__("itertools").zip_longest(first, second, fillvalue=...)
                                   for item in pair if item is not ...])
 def zip_up(first, second):
-    """Take items in turn from the first and from the second list. When one list is used up, the rest of the other follows.
+    """Take items in turn from the first and from the second list. When one is used up, the rest of the other follows.
 
     >>> zip_up([1, 3, 5], [2, 4])
     [1, 2, 3, 4, 5]
@@ -408,8 +409,8 @@ def sum_of_many():
        hidden=["0\n", "1 2\n", "2 1\n", "-1 -5 -3\n", "7 7 7\n", "10 -10 0\n", "3 1 4 1 5 9 2 6\n", "100 99 98"],
        also=lambda given: "{0} {1}".format(*[sorted(map(int, given.split()))[i] for i in (0, -1)]))
 def low_and_high():
-    """The input is one line of whole numbers, separated by spaces. Print the smallest and the largest of them, separated
-    by a space."""
+    """The input is one line of whole numbers, separated by spaces. Print the smallest and the largest of them,
+    separated by a space."""
     numbers = [int(word) for word in input().split()]
     print(min(numbers), max(numbers))
 
@@ -425,7 +426,8 @@ def staircase():
 
 
 @stdio(examples=[("good tea\nno cake\ntea time\n", "2\n"), ("nothing here\n", "0\n")],
-       hidden=["tea\n", "", "TEA\n", "tea tea tea\n", "steam\n\ntea\n", "a\nb\nc\n", "te a\n", "team\nteal\nteak\ntin\n"],
+       hidden=["tea\n", "", "TEA\n", "tea tea tea\n", "steam\n\ntea\n", "a\nb\nc\n", "te a\n",
+               "team\nteal\nteak\ntin\n"],
        also=lambda given: len([line for line in given.split("\n") if line.count("tea")]))
 def tea_lines():
     """The input is any number of lines. Print how many of them contain the letters "tea" (small letters, in a row,

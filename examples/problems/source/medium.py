@@ -11,7 +11,8 @@ def peel(text):
     return kept == ""
 
 
-@call(hidden=["", "(", ")", ")(", "[()]{}", "([)]", "((((()))))", "f(a[1], {b: 2})", "{[}", "no brackets", "(()", "())"],
+@call(hidden=["", "(", ")", ")(", "[()]{}", "([)]", "((((()))))", "f(a[1], {b: 2})", "{[}", "no brackets", "(()",
+              "())"],
       also=peel)
 def brackets_match(text):
     """Return True if every bracket in the text is closed by one of its kind, in the right order. Kinds: () [] {}.
@@ -137,8 +138,8 @@ def coins_by_levels(coins, amount):
     return used
 
 
-@call(hidden=[([1], 0), ([2], 3), ([5], 15), ([1, 3, 4], 6), ([4, 3, 1], 10), ([7, 5], 11), ([7, 5], 24), ([2, 6, 9], 1),
-              ([1, 20, 25], 40), ([3, 10], 19)],
+@call(hidden=[([1], 0), ([2], 3), ([5], 15), ([1, 3, 4], 6), ([4, 3, 1], 10), ([7, 5], 11), ([7, 5], 24),
+              ([2, 6, 9], 1), ([1, 20, 25], 40), ([3, 10], 19)],
       also=coins_by_levels)
 def fewest_coins(coins, amount):
     """Return the smallest number of coins that pay the amount exactly, or -1 if that is impossible.
@@ -197,10 +198,11 @@ def reduce_leftmost(text):
     return int(words[0])
 
 
-@call(hidden=["7", "1 2 -", "2 3 4 * +", "2 3 + 4 *", "10 2 8 * + 3 -", "-1 -2 *", "5 1 2 + 4 * + 3 -", "0 9 -", "1 1 + 1 + 1 +"],
+@call(hidden=["7", "1 2 -", "2 3 4 * +", "2 3 + 4 *", "10 2 8 * + 3 -", "-1 -2 *", "5 1 2 + 4 * + 3 -", "0 9 -",
+              "1 1 + 1 + 1 +"],
       also=reduce_leftmost)
 def work_out(text):
-    """Work out an expression in postfix form: words are whole numbers or one of + - *, which takes the two values before it.
+    """Work out an expression in postfix form: whole numbers, and the signs + - * that take the two values before them.
 
     >>> work_out("3 4 +")
     7
@@ -222,7 +224,7 @@ def work_out(text):
       also=lambda numbers: max(len(pick) for mask in range(2 ** len(numbers))
                                if (pick := [n for i, n in enumerate(numbers) if mask >> i & 1]) == sorted(set(pick))))
 def longest_climb(numbers):
-    """Cross out numbers so that those left, in their order, become larger and larger. Return how many can be left at most.
+    """Cross out numbers so that those left, in their order, become larger and larger. Return how many can be left.
 
     >>> longest_climb([5, 1, 6, 2, 3])
     3
@@ -250,7 +252,7 @@ def count_routes(rows, y=0, x=0):
 def routes(rows):
     """Count the routes from the top left to the bottom right field that go only right and down and avoid walls.
 
-    The map is a list of equally long texts: "." is free, "#" is a wall. If the first or last field is a wall there is none.
+    The map is a list of equally long texts: "." is free, "#" is a wall. From or to a wall there is no route.
 
     >>> routes(["..", ".."])
     2
@@ -268,12 +270,12 @@ def routes(rows):
     return ways[-1][-1]
 
 
-@call(hidden=[[], ["a"], ["a", "b"], ["tea", "eat", "ate"], ["no", "on", "in"], ["b", "a", "b"], ["stop", "tops", "pots", "x"],
-              ["aab", "aba", "abb"], ["", "", "z"]],
+@call(hidden=[[], ["a"], ["a", "b"], ["tea", "eat", "ate"], ["no", "on", "in"], ["b", "a", "b"],
+              ["stop", "tops", "pots", "x"], ["aab", "aba", "abb"], ["", "", "z"]],
       also=lambda words: sorted(sorted(w for w in words if sorted(w) == list(key))
                                 for key in {tuple(sorted(w)) for w in words}))
 def same_letters(words):
-    """Put words with the same letters into one group. Each group is sorted, and the groups are sorted by their first word.
+    """Put words with the same letters into one group. Sort each group, and the groups by their first words.
 
     >>> same_letters(["tar", "cat", "rat"])
     [['cat'], ['rat', 'tar']]
@@ -366,7 +368,7 @@ def check(candidate):
     assert candidate({"a": [], "b": ["c"], "c": ["d"], "d": ["b"]}) is None, "impossible"
 """)
 def work_order(tasks):
-    """Bring tasks into an order in which they can be done. The dictionary gives for each task the tasks to do before it.
+    """Bring tasks into an order in which they can be done. The dictionary gives for each task what must be done before.
 
     Return the tasks as a list, in any order that works, or None if there is none.
 
@@ -481,9 +483,9 @@ def maze():
            (state[0] - int(line[4:]), state[1]) if int(line[4:]) <= state[0] else (state[0], state[1] + 1),
            given.splitlines(), (0, 0)).__repr__().translate(str.maketrans({"(": "", ")": "", ",": " refused"})))
 def canteen_card():
-    """A canteen card starts at 0. Each line of the input is "pay X", which puts X on the card, or "buy X", which takes X
-    off, unless there is less than X on the card: then the purchase is refused. X is a whole number. Print what is on the
-    card at the end, the word "refused" and how many purchases were refused, separated by spaces."""
+    """A canteen card starts at 0. Each line of the input is "pay X", which puts X on the card, or "buy X", which
+    takes X off, unless there is less than X on the card: then the purchase is refused. X is a whole number. Print what
+    is on the card at the end, the word "refused" and how many purchases were refused, separated by spaces."""
     import sys
     card = refused = 0
     for line in sys.stdin:
@@ -498,13 +500,14 @@ def canteen_card():
 
 
 @stdio(examples=[("one fish two fish\n", "fish 2\none 1\ntwo 1\n"), ("b a\nb a\n", "a 2\nb 2\n")],
-       hidden=["word\n", "a b c\n", "c b a\n", "x x x y y z\n", "Tea tea TEA\n", "\n\n", "a  a\n\n b\n", "to be or not to be"],
-       also=lambda given: "\n".join(f"{w} {n}" for n, w in sorted((-given.split().count(w), w) for w in set(given.split())))
-       .replace(" -", " "))
+       hidden=["word\n", "a b c\n", "c b a\n", "x x x y y z\n", "Tea tea TEA\n", "\n\n", "a  a\n\n b\n",
+               "to be or not to be"],
+       also=lambda given: "\n".join(f"{w} {-n}" for n, w in sorted((-given.split().count(w), w)
+                                                                   for w in set(given.split()))))
 def word_count():
     """The input is a text of any number of lines; words are separated by spaces or line ends. Print each different word
-    and how often it occurs, one word a line, the most frequent first. Words of equal count are sorted as texts. Small and
-    capital letters are different."""
+    and how often it occurs, one word a line, the most frequent first. Words of equal count are sorted as texts. Small
+    and capital letters are different."""
     import sys
     counts = {}
     for word in sys.stdin.read().split():
@@ -521,8 +524,8 @@ def word_count():
            for i in range(int(given.split()[1]))))
 def quarter_turn():
     """The first line of the input has two whole numbers: rows and columns of a table. Then the rows follow, one a line,
-    numbers separated by spaces. Print the table turned to the right by a quarter, in the same form without the first line:
-    its first row is the old first column, read from the bottom up."""
+    numbers separated by spaces. Print the table turned to the right by a quarter, in the same form without the first
+    line: its first row is the old first column, read from the bottom up."""
     rows, columns = map(int, input().split())
     table = [input().split() for _ in range(rows)]
     for column in range(columns):
