@@ -204,6 +204,17 @@ class Tools(unittest.TestCase):
         self.assertEqual(child.wait(timeout=20), 0)
         child.stdout.close()
 
+    def test_memory_is_bounded_by_the_lines_in_flight(self):
+        small = b"".join(line({"id": f"p{i}", "rollouts": [{"turns": [{"verdict": {"status": "ok"}}]}] * 2}) for i in range(1000))
+        child = subprocess.Popen([BIN / "leap-rank", "-j2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        for _ in range(200):
+            child.stdin.write(small)
+        child.stdin.close()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = status
+        self.assertEqual(status, 0)
+        self.assertLess(usage.ru_maxrss, 64 * 1024)  # kB; the input is 20 MB
+
     def test_summary(self):
         many = groups(50)
         with tempfile.TemporaryDirectory() as folder:
