@@ -4,6 +4,7 @@
 
 add_library(leap_warnings INTERFACE)
 target_compile_options(leap_warnings INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wno-missing-field-initializers
   $<$<BOOL:${LEAP_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(leap_warnings INTERFACE -Wno-restrict)  # false alarms on std::string
