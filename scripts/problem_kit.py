@@ -14,10 +14,11 @@ import textwrap
 from plaincheck import equal, output_of, plain
 
 LIMITS = {"cpu_s": 2, "wall_s": 10, "memory_mb": 512}
-ASK_FUNCTION = ("Complete this Python function. Answer with the whole function in one ```python block.\n\n"
-                "```python\n{starter}```")
+# Naming the function twice matters: small models rename it otherwise.
+ASK_FUNCTION = ("Write the Python function `{call}`.\n\n```python\n{starter}```\n\n"
+                "Answer with the complete function `{name}` in one ```python block and nothing else.")
 ASK_PROGRAM = ("{statement}\n\n{examples}\n\nWrite a Python program that reads standard input and prints the answer. "
-               "Answer with the whole program in one ```python block.")
+               "Answer with the complete program in one ```python block and nothing else.")
 
 declared = []
 
@@ -121,7 +122,9 @@ def stdio(examples, hidden, also=None):
 def add_function(function, check):
     starter, body, _ = split(function)
     task = {"language": "python", "starter": starter, "entry_point": function.__name__, "check": check}
-    add(function, ASK_FUNCTION.format(starter=starter), task, starter + body)
+    name = function.__name__
+    prompt = ASK_FUNCTION.format(call=f"{name}{inspect.signature(function)}", name=name, starter=starter)
+    add(function, prompt, task, starter + body)
 
 
 def add(function, prompt, task, solution):

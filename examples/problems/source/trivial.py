@@ -71,7 +71,7 @@ def distance(a, b):
 @call(hidden=[[5], [1, 2], ["a", "b", "c"], [[1], [2, 3]], [0, 0, -1], [True, False], list(range(30)), ["only"]],
       also=lambda items: items.pop())
 def last_item(items):
-    """Return the last item of a list that has at least one item.
+    """Return the last item of the list. The list is not empty.
 
     >>> last_item([4, 8, 6])
     6
@@ -109,7 +109,7 @@ def double_all(numbers):
 @call(hidden=["", "a", "Stop", "ALREADY LOUD", "two words", "123", "what?", "miXed"],
       also=lambda text: f"{text.upper()}!")
 def shout(text):
-    """Return the text in capital letters with one exclamation mark added at the end.
+    """Return the text in upper case, followed by one exclamation mark.
 
     >>> shout("hello")
     'HELLO!'
@@ -122,7 +122,7 @@ def shout(text):
 @call(hidden=[[0], [5], [1, 3], [-1, 1], [2, 4, 9], [1.5, 2.5], [10] * 7, [1, 0, 0, 0]],
       also=lambda numbers: __import__("statistics").fmean(numbers))
 def average(numbers):
-    """Return the average of a list that has at least one number.
+    """Return the average of the numbers. The list is not empty.
 
     >>> average([2, 4, 6])
     4.0
@@ -147,7 +147,7 @@ def square(n):
 @call(hidden=["q", "Word", "ünder", "two words", "X", "9 lives", "elephant", "mm"],
       also=lambda word: list(word.upper())[0])
 def initial(word):
-    """Return the first letter of a word that is not empty, as a capital letter.
+    """Return the first letter of the word in upper case. The word is not empty.
 
     >>> initial("maria")
     'M'
@@ -185,7 +185,7 @@ def has_item(items, wanted):
 @call(hidden=[[5], [2, 1], [-1, -7, 3], [0, 0], [10, 9, 8, 9], [2.5, 2.25], [100, -100], [3, 3, 1, 3]],
       also=lambda numbers: sorted(numbers)[0])
 def smallest(numbers):
-    """Return the smallest number of a list that has at least one number.
+    """Return the smallest number in the list. The list is not empty.
 
     >>> smallest([4, 2, 8])
     2
