@@ -104,33 +104,8 @@ bool looks_like_code(std::string_view text, std::string_view language) {
   return false;
 }
 
-/// `code` with comments and literals blanked (C-like languages), newlines kept.
-std::string blank_cpp(std::string_view code) {
-  std::string out(code);
-  for (std::size_t i = 0; i < code.size(); ++i) {
-    std::size_t end = i;
-    if (code.substr(i, 2) == "//") {
-      end = code.find('\n', i);
-    } else if (code.substr(i, 2) == "/*") {
-      end = code.find("*/", i + 2);
-      if (end != std::string_view::npos) end += 2;
-    } else if (code[i] == '"' || (code[i] == '\'' && (i == 0 || !is_word(code[i - 1])))) {
-      end = i + 1;
-      while (end < code.size() && code[end] != code[i] && code[end] != '\n') end += code[end] == '\\' ? 2 : 1;
-      ++end;
-    } else {
-      continue;
-    }
-    end = std::min(end, code.size());
-    for (std::size_t k = i; k < end; ++k)
-      if (out[k] != '\n') out[k] = ' ';
-    i = end - 1;
-  }
-  return out;
-}
-
 bool defines_cpp(std::string_view code, std::string_view name) {
-  const std::string text = blank_cpp(code);
+  const std::string text = blank_literals(code);
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     if (at > 0 && is_word(text[at - 1])) continue;
     std::size_t i = text.find_first_not_of(" \t\n\r", at + name.size());
@@ -220,6 +195,30 @@ int future_lines(std::string_view code) {
 }
 
 }  // namespace
+
+std::string blank_literals(std::string_view code) {
+  std::string out(code);
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    std::size_t end = i;
+    if (code.substr(i, 2) == "//") {
+      end = code.find('\n', i);
+    } else if (code.substr(i, 2) == "/*") {
+      end = code.find("*/", i + 2);
+      if (end != std::string_view::npos) end += 2;
+    } else if (code[i] == '"' || (code[i] == '\'' && (i == 0 || !is_word(code[i - 1])))) {
+      end = i + 1;
+      while (end < code.size() && code[end] != code[i] && code[end] != '\n') end += code[end] == '\\' ? 2 : 1;
+      ++end;
+    } else {
+      continue;
+    }
+    end = std::min(end, code.size());
+    for (std::size_t k = i; k < end; ++k)
+      if (out[k] != '\n') out[k] = ' ';
+    i = end - 1;
+  }
+  return out;
+}
 
 int Code::own_line(int line) const {
   if (line <= added_at) return line;

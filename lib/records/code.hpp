@@ -35,4 +35,7 @@ Code with_starter(std::string code, const Json& task);
 /// Does `code` define `name` at its top level, or as a method of a class Solution?
 bool defines(std::string_view code, std::string_view name, std::string_view language);
 
+/// C or C++ text with comments and literals blanked, of the same length and lines.
+std::string blank_literals(std::string_view code);
+
 }  // namespace leap::records

@@ -100,6 +100,7 @@ class Box {
   const Ended& wait();
   const Ended& ended() const { return ended_; }
   bool running() const { return running_; }
+  bool alive() const { return control_ >= 0; }
   /// A file of the working directory, which the next start empties; "" when there is none.
   std::string fetch(const std::string& name);
   pid_t pid() const { return pid_; }

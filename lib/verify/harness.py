@@ -1,0 +1,418 @@
+# Children of the supervisor that hold Python: a compiler, a program with files, a program that is called, and tests that
+# call a program elsewhere. What serves after a program has run uses only names bound here, before it ran: a program
+# may patch builtins, but not what its answer is read with. Values cross as marshal (version 2) of plain data.
+import _signal
+import atexit
+import io
+import marshal
+import site
+
+site.main()
+sys.path[:] = [entry for entry in sys.path if entry]
+OWN_FILE = "solution.py"
+MAX_DEPTH, MAX_NODES = 400, 4000000
+BUILTIN_ERRORS = {
+    value: name.encode()
+    for name, value in vars(__import__("builtins")).items()
+    if isinstance(value, type) and issubclass(value, BaseException) and value.__name__ == name
+}
+
+
+class Odd(Exception):
+    pass
+
+
+def make_channel(nonce, receive_fd, send_fd):
+    _len, _bytes, _view, _read, _write = len, bytes, memoryview, os.read, os.write
+    to_bytes, from_bytes, join = int.to_bytes, int.from_bytes, b"".join
+    _min = min
+
+    def exactly(size):
+        parts = []
+        while size:
+            part = _read(receive_fd, _min(size, 1 << 20))
+            if not part:
+                return None
+            parts.append(part)
+            size -= _len(part)
+        return join(parts)
+
+    def receive():
+        head = exactly(4)
+        body = None if head is None else exactly(from_bytes(head, "little"))
+        if body is None:
+            return None
+        fields, at = [], 0
+        while at < _len(body):
+            size = from_bytes(body[at : at + 4], "little")
+            fields.append(body[at + 4 : at + 4 + size])
+            at += 4 + size
+        return fields
+
+    def send(*fields):
+        parts = []
+        for field in (nonce, *fields):
+            parts.append(to_bytes(_len(field), 4, "little"))
+            parts.append(field)
+        body = join(parts)
+        view = _view(to_bytes(_len(body), 4, "little") + body)
+        while view:
+            view = view[_write(send_fd, view) :]
+
+    return send, receive
+
+
+def make_plain():
+    _type, flags_of = type, type.__dict__["__flags__"].__get__
+    int_of, float_of, str_of = int.__int__, float.__pos__, str.__str__
+    items_of_list, items_of_tuple, items_of_dict = list.__iter__, tuple.__iter__, dict.items
+    size_of, dict_size = len, dict.__len__
+    _TypeError, dumps = TypeError, marshal.dumps
+    is_int, is_list, is_tuple, is_str, is_dict = 1 << 24, 1 << 25, 1 << 26, 1 << 28, 1 << 29
+    count = [0]
+
+    def plain(value, depth):
+        if value is None or value is True or value is False:
+            return value
+        flags = flags_of(_type(value))
+        if flags & is_int:
+            return int_of(value)
+        if flags & is_str:
+            return str_of(value)
+        if flags & (is_list | is_tuple | is_dict):
+            count[0] += 1
+            if depth > MAX_DEPTH or count[0] > MAX_NODES:
+                raise Odd(b"a value nested too deep or too large")
+            if flags & is_list:
+                return [plain(item, depth + 1) for item in items_of_list(value)]
+            if flags & is_tuple:
+                return [plain(item, depth + 1) for item in items_of_tuple(value)]
+            out = {}
+            for key, item in items_of_dict(value):
+                kind = flags_of(_type(key))
+                if kind & is_str:
+                    key = str_of(key)
+                elif kind & is_int and key is not True and key is not False:
+                    key = int_of(key)
+                else:
+                    raise Odd(b"a dict with keys that are neither strings nor integers")
+                out[key] = plain(item, depth + 1)
+            if size_of(out) != dict_size(value):
+                raise Odd(b"a dict with keys that look the same")
+            return out
+        try:
+            return float_of(value)
+        except _TypeError:
+            raise Odd(b"a value that is no plain data") from None
+
+    def dump(value):
+        count[0] = 0
+        return dumps(plain(value, 0), 2)
+
+    return dump
+
+
+dump_plain = make_plain()
+
+
+def make_describe():
+    _type, mro_of = type, type.__dict__["__mro__"].__get__
+    trace_of = BaseException.__dict__["__traceback__"].__get__
+    text_of, args_of = BaseException.__str__, BaseException.__dict__["args"].__get__
+    _str, _BaseException, encode = str, BaseException, str.encode
+    dump, known, own_file = dump_plain, BUILTIN_ERRORS, OWN_FILE
+
+    def describe(error):
+        """(built-in type, line in the program or 0, message, arguments as plain data or nothing) as fields."""
+        name = b"Exception"
+        for base in mro_of(_type(error)):
+            if base in known:
+                name = known[base]
+                break
+        line, trace = 0, trace_of(error)
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == own_file:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        try:
+            message = encode(text_of(error)[:400], "utf-8", "replace")
+        except _BaseException:
+            message = b""
+        try:
+            args = dump(args_of(error))
+        except _BaseException:
+            args = b""
+        return name, encode(_str(line)), message, args
+
+    return describe
+
+
+describe_error = make_describe()
+
+
+def fresh_streams():
+    null = os.open("/dev/null", os.O_WRONLY)
+    os.dup2(null, 2)
+    os.close(null)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    for name, fd in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        raw = io.open(fd, "wb" if fd else "rb", closefd=False)
+        errors = "backslashreplace" if fd == 2 else "surrogateescape"
+        stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, newline="\n",
+                                  line_buffering=fd == 2)
+        stream.mode = "w" if fd else "r"
+        raw.raw.name = "<%s>" % name
+        setattr(sys, name, stream)
+        setattr(sys, "__%s__" % name, stream)
+
+
+def new_main(argv):
+    module = type(sys)("__main__")
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    module.__dict__["__file__"] = argv[0]
+    sys.modules["__main__"] = module
+    sys.argv = argv
+    depth, frame = 0, sys._getframe()
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(1000 + depth)
+    return module.__dict__
+
+
+def make_finish():
+    modules, run_at_exit, leave, _BaseException, stream_of = sys.modules, atexit._run_exitfuncs, os._exit, BaseException, sys
+
+    def finish(status, space):
+        """What the interpreter does at its end: threads, exit handlers, objects of the program, buffers."""
+        own = stream_of.__stdout__
+        try:
+            if "threading" in modules:
+                modules["threading"]._shutdown()
+            run_at_exit()
+        except _BaseException:
+            pass
+        try:
+            space.clear()
+        except _BaseException:
+            pass
+        for stream in (stream_of.stdout, own):
+            try:
+                stream.flush()
+            except _BaseException:
+                # A closed stream has nothing left to write; one that cannot write is an error, as in the interpreter.
+                if not getattr_closed(stream):
+                    status = status or 120
+        leave(status)
+
+    def getattr_closed(stream):
+        try:
+            return stream is None or stream.closed
+        except _BaseException:
+            return False
+
+    return finish
+
+
+finish_program = make_finish()
+
+
+def exit_status(error, _type=type, _int=int):
+    code = error.code
+    if code is None:
+        return 0
+    return code & 0xFF if _type(code) is _int or code is True or code is False else 1
+
+
+def run_compile(request, nonce, receive_fd, send_fd):
+    send, _ = make_channel(nonce, receive_fd, send_fd)
+    try:
+        send(b"code", marshal.dumps(compile(kept[b"source"], OWN_FILE, "exec", dont_inherit=True)))
+    except SyntaxError as error:
+        send(b"error", type(error).__name__.encode(), str(error.lineno or 0).encode(), str(error.msg).encode("utf-8", "replace"))
+    except BaseException as error:
+        send(b"error", type(error).__name__.encode(), b"0", str(error).encode("utf-8", "replace"))
+    os._exit(0)
+
+
+def top_level(space, code, send):
+    """Runs the program's text. None when it came to its end, else the exit status."""
+    _BaseException, _SystemExit, describe, status_of = BaseException, SystemExit, describe_error, exit_status
+    try:
+        exec(code, space)
+        return None
+    except _SystemExit as error:
+        return status_of(error)
+    except _BaseException as error:
+        fields = describe(error)
+        error.__traceback__ = None
+        send(b"error", *fields[:3])
+        return 1
+
+
+def run_main(request, nonce, receive_fd, send_fd):
+    """A program that reads stdin and writes stdout. argv is the request's."""
+    send, _ = make_channel(nonce, receive_fd, send_fd)
+    finish = finish_program
+    code = marshal.loads(kept[b"program"])
+    fresh_streams()
+    space = new_main(request[4].decode().split("\0"))
+    status = top_level(space, code, send)
+    finish(status or 0, space)
+
+
+def find_entry(space, name, _callable=callable):
+    """The function `name`, or the method of a new Solution."""
+    if name in space and _callable(space[name]):
+        return space[name]
+    if "Solution" in space:
+        return getattr(space["Solution"](), name)
+    raise LookupError
+
+
+def run_serve(request, nonce, receive_fd, send_fd):
+    """A program whose entry point (argv[1]) is called with what comes, until no more comes."""
+    send, receive = make_channel(nonce, receive_fd, send_fd)
+    finish, describe, dump, loads, find = finish_program, describe_error, dump_plain, marshal.loads, find_entry
+    _BaseException, _SystemExit, status_of, deep, _Odd = BaseException, SystemExit, exit_status, sys.setrecursionlimit, Odd
+    _AttributeError, _LookupError, _list, limit_of = AttributeError, LookupError, list, sys.getrecursionlimit
+    code = marshal.loads(kept[b"program"])
+    fresh_streams()
+    name = request[4].decode().split("\0")[1]
+    space = new_main([OWN_FILE])
+    status = top_level(space, code, send)
+    if status is not None:
+        finish(status, space)
+    try:
+        entry = find(space, name)
+    except _SystemExit as error:
+        finish(status_of(error), space)
+    except (_AttributeError, _LookupError):
+        send(b"missing")
+        finish(1, space)
+    except _BaseException as error:
+        send(b"error", *describe(error)[:3])
+        finish(1, space)
+    send(b"ready")
+    while True:
+        call = receive()
+        if call is None:
+            finish(0, space)
+        try:
+            result = entry(*loads(call[0]), **loads(call[1]))
+        except _SystemExit as error:
+            finish(status_of(error), space)
+        except _BaseException as error:
+            send(b"raise", *describe(error))
+            continue
+        limit = limit_of()
+        try:
+            deep(limit + 5000)
+            fields = (b"value", dump(result))
+        except _Odd as error:
+            fields = (b"odd", error.args[0])
+        except _BaseException as error:
+            fields = (b"raise", *describe(error))
+        deep(limit)
+        send(*fields)
+
+
+def test_space(call):
+    module = type(sys)("tests" if call else "__main__")
+    module.__dict__["__builtins__"] = sys.modules["builtins"]
+    sys.modules[module.__name__] = module
+    return module.__dict__
+
+
+def run_tests(send, space, entry_name, candidate, call, calls, theirs):
+    """Runs the kept tests with `candidate`. Says how they ended: done, broken (the tests do not compile) or failed."""
+    try:
+        code = compile(kept[b"test"], "tests.py", "exec", dont_inherit=True)
+    except BaseException as error:
+        send(b"broken", str(error).encode("utf-8", "replace"))
+        os._exit(0)
+    try:
+        if entry_name:
+            space[entry_name] = candidate
+        exec(code, space)
+        if call:
+            space[call](candidate)
+    except BaseException as error:
+        name, _, message, _ = describe_error(error)
+        line, trace = 0, error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "tests.py":
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        own = describe_error(error)[1]
+        send(b"failed", name, str(line).encode(), b"1" if theirs and theirs[-1] is error else b"0", str(calls[0]).encode(),
+             message, own)
+        os._exit(0)
+    send(b"done", str(calls[0]).encode())
+    os._exit(0)
+
+
+def run_test(request, nonce, receive_fd, send_fd):
+    """Tests with a candidate elsewhere: argv[1] is its name, argv[2] the test function or nothing."""
+    send, receive = make_channel(nonce, receive_fd, send_fd)
+    _, entry_name, call = request[4].decode().split("\0")
+    fresh_streams()
+    calls, theirs = [0], []
+    errors_by_name = {name: kind for kind, name in BUILTIN_ERRORS.items()}
+
+    def candidate(*args, **kwargs):
+        try:
+            fields = dump_plain(args), dump_plain(kwargs)
+        except Odd as odd:
+            send(b"beyond", odd.args[0])
+            os._exit(0)
+        calls[0] += 1
+        send(b"call", *fields)
+        reply = receive()
+        if reply is None:
+            os._exit(0)
+        if reply[0] == b"odd":
+            return object()
+        if reply[0] == b"value":
+            try:
+                return marshal.loads(reply[1])
+            except ValueError:
+                return object()
+        kind = errors_by_name.get(reply[1], Exception)
+        try:
+            args = marshal.loads(reply[3]) if reply[3] else [reply[2].decode("utf-8", "replace")]
+            error = kind(*args)
+        except Exception:
+            error = kind.__new__(kind)
+        theirs[:] = [error]
+        raise error
+
+    candidate.__name__ = entry_name or "candidate"
+    sys.argv = ["tests.py"]
+    sys.setrecursionlimit(10000)
+    run_tests(send, test_space(call), entry_name, candidate, call, calls, theirs)
+
+
+def run_together(request, nonce, receive_fd, send_fd):
+    """Tests and candidate in one process, for tests that need more than plain data."""
+    send, _ = make_channel(nonce, receive_fd, send_fd)
+    _, entry_name, call = request[4].decode().split("\0")
+    code = marshal.loads(kept[b"program"])
+    fresh_streams()
+    space = new_main([OWN_FILE])
+    tests = run_tests
+    status = top_level(space, code, send)
+    if status is not None:
+        finish_program(status, space)
+    try:
+        candidate = find_entry(space, entry_name) if entry_name else None
+    except BaseException:
+        send(b"missing")
+        finish_program(1, space)
+    tests(send, space if not call else {**space}, entry_name, candidate, call, [1], [])
+
+
+kinds[b"compile"] = run_compile
+kinds[b"main"] = run_main
+kinds[b"serve"] = run_serve
+kinds[b"test"] = run_test
+kinds[b"together"] = run_together

@@ -1,0 +1,197 @@
+#include "verify/programs.hpp"
+
+#include <cctype>
+#include <cstdlib>
+
+#include "base/text.hpp"
+
+namespace leap::verify {
+
+extern const char kHarness[];
+
+using sandbox::Child;
+using sandbox::End;
+using sandbox::Ended;
+using sandbox::Fields;
+
+std::string harness_source() {
+  return kHarness;
+}
+
+std::unique_ptr<sandbox::Box> Pool::take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto box = std::move(idle_.back());
+      idle_.pop_back();
+      return box;
+    }
+  }
+  return fresh();
+}
+
+void Pool::give(std::unique_ptr<sandbox::Box> box) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(box));
+}
+
+Lease::~Lease() {
+  if (!box_ || !box_->alive()) return;
+  try {
+    if (box_->running()) box_->stop();
+    pool_.give(std::move(box_));
+  } catch (const sandbox::Fault&) {
+    // A broken sandbox is not used again.
+  }
+}
+
+void Lease::keep(const std::string& name, const std::string& bytes) {
+  kept_.emplace_back(name, bytes);
+  try {
+    box_->keep(name, bytes);
+  } catch (const sandbox::Fault&) {
+    renew();
+  }
+}
+
+void Lease::renew() {
+  box_ = pool_.fresh();
+  for (const auto& [name, bytes] : kept_) box_->keep(name, bytes);
+}
+
+namespace {
+
+constexpr int kCompilerMemoryMb = 2048;
+constexpr double kCompilerCpuS = 30;
+
+/// Runs `job`, once again in a fresh sandbox when the sandbox failed. False when it failed twice.
+template <class Job>
+bool twice(Lease& lease, const Job& job) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      job();
+      return true;
+    } catch (const sandbox::Fault&) {
+      lease.renew();
+    }
+  }
+  return false;
+}
+
+/// The compiler's words about the candidate's file: without paths of the machine, about 1,500 bytes.
+std::string compiler_message(const std::string& raw, int& line) {
+  std::string out;
+  bool own = false;
+  std::size_t at = 0;
+  const std::string text = to_utf8(raw);
+  while (at < text.size()) {
+    std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) end = text.size();
+    std::string one = text.substr(at, end - at);
+    at = end + 1;
+    if (one.rfind("solution.cpp:", 0) == 0) {
+      own = one.size() > 13 && std::isdigit(static_cast<unsigned char>(one[13])) &&
+            one.find(" note: ") == std::string::npos;
+      if (own && line == 0 && one.find("error:") != std::string::npos) line = std::atoi(one.c_str() + 13);
+      one.replace(0, 13, "line ");
+    } else if (!one.empty() && one[0] != ' ') {
+      // The linker's words, without its file names.
+      own = false;
+      for (const char* word :
+           {"undefined reference", "multiple definition", "out of memory", "fatal error: Killed"}) {
+        const std::size_t found = one.find(word);
+        if (found != std::string::npos) own = true, one.erase(0, found);
+      }
+    }
+    if (own && out.size() + one.size() < 1500) out += one + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Program compile_python(Pool& pool, const std::string& source) {
+  Program program;
+  Lease lease(pool);
+  lease.keep("source", source);
+  const bool ran = twice(lease, [&] {
+    program = {};
+    Child child;
+    child.kind = "compile";
+    child.limits.cpu_s = kCompilerCpuS;
+    child.limits.wall_s = 4 * kCompilerCpuS;
+    child.limits.memory_mb = kCompilerMemoryMb;
+    lease.box().start(child);
+    Fields message;
+    bool answered = false;
+    while (lease.box().next(message)) {
+      answered = true;
+      if (message[0] == "code" && message.size() == 2) {
+        program.bytes = std::move(message[1]);
+      } else if (message[0] == "error" && message.size() == 4) {
+        program.failed = "compile_error";
+        program.line = std::atoi(message[2].c_str());
+        program.message = message[1] + ": " + shorten(to_utf8(message[3]), 300);
+      }
+    }
+    const Ended& ended = lease.box().ended();
+    program.compile_s = ended.cpu_s;
+    if (answered) return;
+    const bool late = ended.end == End::kCpu || ended.end == End::kWall;
+    program.failed = late ? "compile_timeout" : "compile_error";
+    program.message =
+        late ? "compiling takes too long" : "the program is too deeply nested or too large to compile";
+  });
+  if (!ran) {
+    program.failed = "compile_error";
+    program.message = "the compiler did not survive this program";
+  }
+  return program;
+}
+
+Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std::string& standard) {
+  Program program;
+  program.native = true;
+  Lease lease(pool);
+  const bool ran = twice(lease, [&] {
+    program = {};
+    program.native = true;
+    Child child;
+    child.kind = "binary";
+    child.limits.cpu_s = kCompilerCpuS;
+    child.limits.wall_s = 4 * kCompilerCpuS;
+    child.limits.memory_mb = kCompilerMemoryMb;
+    child.limits.file_mb = 256;
+    child.arguments = {"/usr/bin/g++",
+                       "-std=" + standard,
+                       "-O2",
+                       "-fdiagnostics-color=never",
+                       "-fmax-errors=10",
+                       "-w",
+                       "-pthread",
+                       "-o",
+                       "program",
+                       sources[0].name};
+    for (const CppSource& source : sources) child.files.emplace_back(source.name, source.text);
+    lease.box().start(child);
+    const Ended ended = lease.box().wait();
+    program.compile_s = ended.cpu_s;
+    if (ended.end == End::kExit && ended.code == 0) {
+      program.bytes = lease.box().fetch("program");
+      if (!program.bytes.empty()) return;
+    }
+    if (ended.end == End::kExit && ended.code == 126 && ended.err.empty())
+      throw Error("cannot run /usr/bin/g++: install g++");
+    const bool late = ended.end == End::kCpu || ended.end == End::kWall;
+    program.failed = late ? "compile_timeout" : "compile_error";
+    program.message = late ? "compiling takes too long" : compiler_message(ended.err, program.line);
+    program.in_driver = !late && program.line == 0 && ended.err.find("driver.") != std::string::npos;
+  });
+  if (!ran) {
+    program.failed = "compile_error";
+    program.message = "the compiler did not survive this program";
+  }
+  return program;
+}
+
+}  // namespace leap::verify

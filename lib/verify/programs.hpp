@@ -1,0 +1,70 @@
+/// Programs made ready to run, and the warm sandboxes that they run in.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sandbox/box.hpp"
+
+namespace leap::verify {
+
+struct Program {
+  bool native = false;  ///< a binary, else Python byte code
+  std::string bytes;
+  double compile_s = 0;
+  std::string failed;      ///< compile_error or compile_timeout; empty when it is ready
+  std::string message;     ///< the compiler's, without paths
+  bool in_driver = false;  ///< what fails is the use of the program, not its text
+  int line = 0;            ///< of the first error, 0 when unknown
+};
+
+/// Sandboxes that are idle. One pool never mixes code of candidates with code of problems.
+class Pool {
+ public:
+  explicit Pool(sandbox::Settings settings) : settings_(std::move(settings)) {}
+  std::unique_ptr<sandbox::Box> take();
+  std::unique_ptr<sandbox::Box> fresh() const { return std::make_unique<sandbox::Box>(settings_); }
+  void give(std::unique_ptr<sandbox::Box> box);
+
+ private:
+  sandbox::Settings settings_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<sandbox::Box>> idle_;
+};
+
+/// A sandbox held for a while, with programs kept in it.
+class Lease {
+ public:
+  explicit Lease(Pool& pool) : pool_(pool), box_(pool.take()) {}
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  void keep(const std::string& name, const std::string& bytes);
+  sandbox::Box& box() { return *box_; }
+  /// After a fault: another sandbox, never used before, with the same programs.
+  void renew();
+
+ private:
+  Pool& pool_;
+  std::unique_ptr<sandbox::Box> box_;
+  std::vector<std::pair<std::string, std::string>> kept_;
+};
+
+/// The Python source of the harness, the extension of every supervisor.
+std::string harness_source();
+
+/// Byte code; a syntax error is `failed`.
+Program compile_python(Pool& pool, const std::string& source);
+
+struct CppSource {
+  std::string name, text;
+};
+
+/// Compiles the first of `sources` (the others are there to be included) by g++. `standard` is e.g.
+/// "gnu++20".
+Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std::string& standard);
+
+}  // namespace leap::verify

@@ -1,0 +1,382 @@
+#include "verify/runner.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "base/text.hpp"
+#include "verify/value.hpp"
+
+namespace leap::verify {
+
+using sandbox::Child;
+using sandbox::End;
+using sandbox::Ended;
+using sandbox::Fields;
+using sandbox::Limits;
+
+namespace {
+
+/// Names that feedback may show: a name of the candidate's own making could carry hidden input.
+const std::set<std::string>& known_errors() {
+  static const std::set<std::string> names = {
+      "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "BaseExceptionGroup",
+      "BlockingIOError", "BrokenPipeError", "BufferError", "ChildProcessError", "ConnectionAbortedError",
+      "ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "EOFError", "Exception",
+      "ExceptionGroup", "FileExistsError", "FileNotFoundError", "FloatingPointError", "GeneratorExit",
+      "ImportError", "IndentationError", "IndexError", "InterruptedError", "IsADirectoryError", "KeyError",
+      "KeyboardInterrupt", "LookupError", "MemoryError", "ModuleNotFoundError", "NameError",
+      "NotADirectoryError", "NotImplementedError", "OSError", "OverflowError", "PermissionError",
+      "ProcessLookupError", "RecursionError", "ReferenceError", "RuntimeError", "StopAsyncIteration",
+      "StopIteration", "SyntaxError", "SystemError", "SystemExit", "TabError", "TimeoutError", "TypeError",
+      "UnboundLocalError", "UnicodeDecodeError", "UnicodeEncodeError", "UnicodeError",
+      "UnicodeTranslateError", "ValueError", "Warning", "ZeroDivisionError",
+      // C++
+      "std::exception", "std::bad_alloc", "std::out_of_range", "std::invalid_argument", "std::length_error",
+      "std::logic_error", "std::runtime_error", "std::overflow_error", "std::domain_error"};
+  return names;
+}
+
+const std::string& at(const Fields& message, std::size_t i) {
+  static const std::string none;
+  return i < message.size() ? message[i] : none;
+}
+
+/// Limits of code that belongs to the problem.
+Limits judge_limits(const Limits& candidate) {
+  Limits limits;
+  limits.cpu_s = 60;
+  limits.wall_s = candidate.wall_s + 120;
+  limits.memory_mb = 2048;
+  limits.output_kb = 16 << 10;
+  limits.file_mb = 64;
+  return limits;
+}
+
+}  // namespace
+
+Runner::Runner(Pool& candidates, Pool& judges, const Program& program, const Limits& limits)
+    : candidates_(candidates), judges_(judges), program_(program), limits_(limits), lease_(candidates) {
+  lease_.keep("program", program.bytes);
+}
+
+void Runner::read_error(const Fields& message, std::size_t first, Result& result) const {
+  const std::string& name = at(message, first);
+  result.error_type = known_errors().count(name) ? name : "Exception";
+  result.error_line = std::max(0, std::atoi(at(message, first + 1).c_str()));
+  result.error_message = shorten(to_utf8(at(message, first + 2)), 400);
+}
+
+void Runner::judge_end(const Ended& ended, bool complete, Result& result) const {
+  result.cpu_s = ended.cpu_s;
+  result.wall_s = ended.wall_s;
+  result.max_rss_mb = ended.max_rss_mb;
+  const bool own_end = ended.end == End::kExit || ended.end == End::kSignal;
+  if (ended.end == End::kExit) result.exit_code = ended.code;
+  if (ended.end == End::kSignal) result.signal = ended.code;
+  const bool bad_call = ended.end == End::kSignal && ended.code == SIGSYS;
+  if (ended.forged || bad_call) {
+    result.status = "sandbox_violation";
+    result.cheat = true;
+    result.note = bad_call ? "a forbidden system call" : "wrote to the harness's own channel";
+    return;
+  }
+  const bool no_memory =
+      ended.end == End::kMemory || result.error_type == "MemoryError" ||
+      result.error_type == "std::bad_alloc" ||
+      (result.signal == SIGABRT && ended.err.find("std::bad_alloc") != std::string::npos) ||
+      (result.signal == SIGKILL && ended.max_rss_mb > 0.8 * limits_.memory_mb);
+  if (ended.end == End::kOutput) {
+    result.status = "output_limit";
+  } else if (ended.end == End::kCpu || ended.end == End::kWall || ended.cpu_s > limits_.cpu_s) {
+    result.status = "timeout";
+    if (ended.end == End::kWall) result.note = "wall";
+  } else if (no_memory) {
+    result.status = "out_of_memory";
+  } else if (result.status == "ok" && !result.error_type.empty()) {
+    result.status = "crash";
+  } else if (result.status == "ok" && own_end &&
+             (result.signal != 0 || (complete && result.exit_code != 0))) {
+    result.status = "crash";
+    if (program_.native) result.error_message = shorten(to_utf8(ended.err), 300);
+  } else if (result.status == "ok" && !complete) {
+    result.status = "early_exit";
+  }
+}
+
+/// Known-good code in a sandbox of its own: does the harness work at all?
+bool Runner::canary() {
+  try {
+    auto box = candidates_.fresh();
+    Child child;
+    child.kind = "binary";
+    child.arguments = {"/usr/bin/python3", "-I", "-S", "-c", "print(6 * 7)"};
+    box->start(child);
+    const Ended& ended = box->wait();
+    return ended.end == End::kExit && ended.code == 0 && ended.out == "42\n";
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// One test. CPU time between once and twice the limit is measured again and the better result counts; a
+/// program that is still running at twice the limit has timed out. A failing harness is tried once more, in a
+/// fresh sandbox.
+template <class Once>
+Result Runner::steady(const Once& once) {
+  auto guarded = [&](const Limits& limits) {
+    for (int attempt = 0;; ++attempt) {
+      try {
+        return once(limits);
+      } catch (const sandbox::Fault&) {
+        const bool works = attempt == 0 || canary();
+        lease_.renew();
+        if (attempt == 0) continue;
+        Result result;
+        result.status = works ? "crash" : "harness_error";
+        result.harness = works;
+        return result;
+      }
+    }
+  };
+  Limits limits = limits_;
+  if (!timed_out_) limits.cpu_s *= 2;
+  Result result = guarded(limits);
+  if (result.status != "timeout" || result.note == "wall") return result;
+  if (!timed_out_ && result.cpu_s < limits.cpu_s) {
+    Result again = guarded(limits);
+    if (again.status != "timeout") return again;
+  }
+  timed_out_ = true;
+  return result;
+}
+
+Result Runner::run(const std::string& input) {
+  return steady([&](const Limits& limits) { return run_once(input, limits); });
+}
+
+Result Runner::call(const std::string& entry_point, const std::string& args, const std::string& kwargs,
+                    std::string& value) {
+  return steady([&](const Limits& limits) { return call_once(entry_point, args, kwargs, value, limits); });
+}
+
+Result Runner::script(const Script& script) {
+  Lease judge(judges_);
+  judge.keep(script.native.native ? "program" : "test",
+             script.native.native ? script.native.bytes : script.source);
+  return steady([&](const Limits& limits) {
+    try {
+      return script_once(script, limits, judge);
+    } catch (const sandbox::Fault&) {
+      judge.renew();
+      throw;
+    }
+  });
+}
+
+Result Runner::script_together(const Script& script) {
+  lease_.keep("test", script.source);
+  return steady([&](const Limits& limits) { return together_once(script, limits); });
+}
+
+Result Runner::run_once(const std::string& input, const Limits& limits) {
+  Result result;
+  Child child;
+  child.kind = program_.native ? "binary" : "main";
+  child.payload = program_.native ? "program" : "";
+  child.arguments = {program_.native ? "./solution" : "solution.py"};
+  child.limits = limits;
+  child.input = input;
+  sandbox::Box& box = lease_.box();
+  box.start(child);
+  Fields message;
+  while (box.next(message))
+    if (at(message, 0) == "error") read_error(message, 1, result);
+  judge_end(box.ended(), true, result);
+  result.got = box.ended().out;
+  return result;
+}
+
+bool Runner::serve(const std::string& entry_point, const Limits& limits, Result& result) {
+  Child child;
+  child.kind = program_.native ? "driver" : "serve";
+  child.payload = program_.native ? "program" : "";
+  child.arguments = {"solution.py", entry_point};
+  child.limits = limits;
+  sandbox::Box& box = lease_.box();
+  box.start(child);
+  Fields message;
+  if (box.next(message)) {
+    if (at(message, 0) == "ready") return true;
+    if (at(message, 0) == "error") read_error(message, 1, result);
+    if (at(message, 0) == "missing") {
+      result.status = "interface_error";
+      result.note = "`" + entry_point + "` is not defined";
+    }
+    box.wait();
+  }
+  judge_end(box.ended(), false, result);
+  return false;
+}
+
+Result Runner::call_once(const std::string& entry_point, const std::string& args, const std::string& kwargs,
+                         std::string& value, const Limits& limits) {
+  Result result;
+  value.clear();
+  if (!serve(entry_point, limits, result)) return result;
+  sandbox::Box& box = lease_.box();
+  box.send({args, kwargs});
+  Fields message;
+  if (!box.next(message)) {
+    judge_end(box.ended(), false, result);
+    return result;
+  }
+  if (at(message, 0) == "value") {
+    value = at(message, 1);
+  } else if (at(message, 0) == "raise") {
+    read_error(message, 1, result);
+  } else {
+    result.status = "wrong_answer";
+    result.note = "returned something that is not plain data";
+  }
+  judge_end(box.stop(), true, result);
+  return result;
+}
+
+Result Runner::script_once(const Script& script, const Limits& limits, Lease& judge) {
+  Result result;
+  if (!serve(script.entry_point, limits, result)) return result;
+  sandbox::Box& candidate = lease_.box();
+  sandbox::Box& tester = judge.box();
+  Child child;
+  child.kind = script.native.native ? "driver" : "test";
+  child.payload = script.native.native ? "program" : "";
+  child.arguments = {"tests.py", script.entry_point, script.call};
+  child.limits = judge_limits(limits);
+  tester.start(child);
+  Fields message;
+  int calls = 0;
+  bool odd = false, done = false;
+  Result raised;
+  while (!done && tester.next(message)) {
+    const std::string& op = at(message, 0);
+    if (op == "call") {
+      ++calls;
+      candidate.send({at(message, 1), at(message, 2)});
+      Fields reply;
+      if (!candidate.next(reply)) {
+        tester.stop();
+        judge_end(candidate.ended(), false, result);
+        return result;
+      }
+      if (at(reply, 0) == "raise") {
+        raised = {};
+        read_error(reply, 1, raised);
+        tester.send({"raise", raised.error_type, at(reply, 3), at(reply, 4)});
+        continue;
+      }
+      try {
+        if (at(reply, 0) != "value") throw RecordError("no value");
+        read_marshal(at(reply, 1));
+        tester.send({"value", at(reply, 1)});
+      } catch (const RecordError&) {
+        odd = true;
+        tester.send({"odd"});
+      }
+      continue;
+    }
+    done = true;
+    if (op == "done") {
+      if (calls == 0) result.status = "problem_error", result.note = "the tests never call the candidate";
+    } else if (op == "failed" && at(message, 3) == "1") {
+      result.error_type = raised.error_type;
+      result.error_line = raised.error_line;
+      result.error_message = raised.error_message;
+    } else if (op == "failed" && calls > 0) {
+      result.status = "wrong_answer";
+      if (at(message, 1) != "AssertionError") result.note = "the tests raised " + at(message, 1);
+      result.got = at(message, 2);
+    } else if (op == "beyond" && odd) {
+      result.status = "wrong_answer";
+      result.note = "returned something that is not plain data";
+    } else {
+      result.status = "problem_error";
+      result.note = op == "beyond"   ? "the tests pass " + at(message, 1) + "; set inprocess in the check"
+                    : op == "broken" ? "the tests do not compile: " + at(message, 1)
+                                     : "the tests failed before they called the candidate: " + at(message, 1);
+    }
+  }
+  if (!done) {
+    // The tests ended without their record: an assertion of C++ aborts; anything else the candidate's values
+    // may have caused.
+    const Ended& ended = tester.ended();
+    result.status = calls == 0 ? "problem_error" : "wrong_answer";
+    if (ended.end == End::kCpu || ended.end == End::kWall) result.note = "the tests did not come to an end";
+  } else {
+    tester.stop();
+  }
+  judge_end(candidate.stop(), true, result);
+  return result;
+}
+
+Result Runner::together_once(const Script& script, const Limits& limits) {
+  Result result;
+  Child child;
+  child.kind = program_.native ? "driver" : "together";
+  child.payload = program_.native ? "program" : "";
+  child.arguments = {"solution.py", script.entry_point, script.call};
+  child.limits = limits;
+  sandbox::Box& box = lease_.box();
+  box.start(child);
+  Fields message;
+  bool complete = false;
+  while (box.next(message)) {
+    const std::string& op = at(message, 0);
+    complete = complete || op == "done" || op == "failed";
+    if (op == "error") read_error(message, 1, result);
+    if (op == "missing") {
+      result.status = "interface_error";
+      result.note = "`" + script.entry_point + "` is not defined";
+    } else if (op == "broken") {
+      result.status = "problem_error";
+      result.note = "the tests do not compile: " + at(message, 1);
+    } else if (op == "failed" && at(message, 1) != "AssertionError" && at(message, 6) != "0") {
+      result.error_type = known_errors().count(at(message, 1)) ? at(message, 1) : "Exception";
+      result.error_line = std::atoi(at(message, 6).c_str());
+    } else if (op == "failed") {
+      result.status = "wrong_answer";
+    }
+  }
+  const Ended& ended = box.ended();
+  const bool assertion = program_.native && ended.end == End::kSignal && ended.code == SIGABRT &&
+                         ended.err.find("Assertion") != std::string::npos;
+  if (assertion && !complete) result.status = "wrong_answer";
+  judge_end(ended, complete, result);
+  return result;
+}
+
+Checked run_checker(Pool& judges, const Program& checker, const std::string& input, const std::string& output,
+                    const std::string& answer) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      Lease lease(judges);
+      lease.keep("program", checker.bytes);
+      Child child;
+      child.kind = checker.native ? "binary" : "main";
+      child.payload = checker.native ? "program" : "";
+      child.arguments = {checker.native ? "./checker" : "checker.py", "input", "output", "answer"};
+      child.limits = judge_limits({});
+      child.files = {{"input", input}, {"output", output}, {"answer", answer}};
+      lease.box().start(child);
+      const Ended& ended = lease.box().wait();
+      if (ended.end == End::kExit && ended.code == 0) return Checked::kAccepted;
+      return ended.end == End::kExit && ended.code == 1 ? Checked::kWrong : Checked::kBroken;
+    } catch (const sandbox::Fault&) {
+    }
+  }
+  return Checked::kBroken;
+}
+
+}  // namespace leap::verify

@@ -1,0 +1,79 @@
+/// Runs of programs on single tests: each becomes a Result, a status with what is known of its cause.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verify/compare.hpp"
+#include "verify/programs.hpp"
+
+namespace leap::verify {
+
+struct Result {
+  std::string status = "ok";
+  int exit_code = 0;  ///< where the program ended by itself
+  int signal = 0;
+  bool cheat = false;
+  bool harness = false;  ///< counted as the candidate's failure after the harness failed twice
+  double cpu_s = 0, wall_s = 0, max_rss_mb = 0;
+  std::string error_type;     ///< a built-in exception's name
+  int error_line = 0;         ///< line of the program, from 1; 0 when unknown
+  std::string error_message;  ///< may carry input: only for public cases
+  std::string got;            ///< the same; shortened
+  std::string note;           ///< what was wrong, free of input
+};
+
+/// A problem's tests of type `script`.
+struct Script {
+  std::string source;  ///< Python
+  std::string call;    ///< the function of the tests that takes the candidate; may be empty
+  std::string entry_point;
+  Program native;  ///< C++: the tests' own program
+};
+
+/// Runs one program's cases in one warm sandbox. The program must be compiled.
+class Runner {
+ public:
+  /// `judges`: sandboxes for tests and checkers, never for candidates.
+  Runner(Pool& candidates, Pool& judges, const Program& program, const sandbox::Limits& limits);
+
+  /// stdin -> stdout; `got` of the result is the whole output.
+  Result run(const std::string& input);
+  /// One call by value; `value` gets the answer's marshal.
+  Result call(const std::string& entry_point, const std::string& args, const std::string& kwargs,
+              std::string& value);
+  Result script(const Script& script);
+  /// Tests in the candidate's own process: Python with the tests kept, C++ compiled in.
+  Result script_together(const Script& script);
+
+ private:
+  Result run_once(const std::string& input, const sandbox::Limits& limits);
+  Result call_once(const std::string& entry_point, const std::string& args, const std::string& kwargs,
+                   std::string& value, const sandbox::Limits& limits);
+  Result script_once(const Script& script, const sandbox::Limits& limits, Lease& judge);
+  Result together_once(const Script& script, const sandbox::Limits& limits);
+  /// Starts the program as a server of calls. True when it is ready, else `result` says why not.
+  bool serve(const std::string& entry_point, const sandbox::Limits& limits, Result& result);
+  /// Turns how it ended into a status; `complete`: it did all that it had to.
+  void judge_end(const sandbox::Ended& ended, bool complete, Result& result) const;
+  void read_error(const sandbox::Fields& message, std::size_t first, Result& result) const;
+  template <class Once>
+  Result steady(const Once& once);
+  bool canary();
+
+  Pool& candidates_;
+  Pool& judges_;
+  const Program& program_;
+  sandbox::Limits limits_;
+  Lease lease_;
+  bool timed_out_ = false;  ///< a case clearly exceeded the CPU limit: later ones get no second try
+};
+
+enum class Checked { kAccepted, kWrong, kBroken };
+
+/// Runs a problem's checker on files input, output and answer.
+Checked run_checker(Pool& judges, const Program& checker, const std::string& input, const std::string& output,
+                    const std::string& answer);
+
+}  // namespace leap::verify

@@ -1,0 +1,551 @@
+#include "verify/verify.hpp"
+
+#include <signal.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "records/records.hpp"
+#include "verify/cpp.hpp"
+#include "verify/runner.hpp"
+#include "verify/value.hpp"
+
+namespace leap::verify {
+namespace {
+
+using records::find;
+using records::text_of;
+
+constexpr std::size_t kFeedbackBytes = 2000;
+constexpr std::size_t kShown = 400;
+
+const Json& member(const Json& object, const char* name, const std::string& where) {
+  const Json* found = find(object, name);
+  if (!found) throw RecordError(where + "." + name + ": missing");
+  return *found;
+}
+
+std::string required_text(const Json& object, const char* name, const std::string& where) {
+  const Json& value = member(object, name, where);
+  if (!value.is_string()) throw RecordError(where + "." + name + ": must be a string");
+  return value.get<std::string>();
+}
+
+double number_of(const Json& object, const char* name, double otherwise, const std::string& where) {
+  const Json* value = find(object, name);
+  if (!value || value->is_null()) return otherwise;
+  if (!value->is_number() || !(value->get<double>() >= 0))
+    throw RecordError(where + "." + name + ": must be a number, 0 or more");
+  return value->get<double>();
+}
+
+sandbox::Limits limits_of(const Json& task) {
+  sandbox::Limits limits;
+  const Json* given = find(task, "limits");
+  if (!given || given->is_null()) return limits;
+  if (!given->is_object()) throw RecordError("task.limits: must be an object");
+  limits.cpu_s = number_of(*given, "cpu_s", limits.cpu_s, "task.limits");
+  limits.wall_s = number_of(*given, "wall_s", limits.wall_s, "task.limits");
+  limits.memory_mb =
+      static_cast<int>(std::min(1e6, number_of(*given, "memory_mb", limits.memory_mb, "task.limits")));
+  limits.output_kb =
+      static_cast<int>(std::min(6e4, number_of(*given, "output_kb", limits.output_kb, "task.limits")));
+  if (limits.cpu_s <= 0 || limits.wall_s <= 0 || limits.memory_mb <= 0)
+    throw RecordError("task.limits: must be more than 0");
+  limits.file_mb = std::max(limits.file_mb, limits.output_kb / 1024 + 1);
+  return limits;
+}
+
+/// At most `limit` bytes of `text`, marked where it is cut.
+std::string shown(const std::string& text, std::size_t limit = kShown) {
+  const std::string clean = to_utf8(text.substr(0, limit + 4));
+  if (text.size() <= limit) return clean;
+  return shorten(clean, limit, "") + " ... (shortened, " + std::to_string(text.size()) + " bytes in all)";
+}
+
+std::string seconds(double s) {
+  std::string text = Json(s).dump();
+  if (text.size() > 2 && text.substr(text.size() - 2) == ".0") text.resize(text.size() - 2);
+  return text + " s";
+}
+
+std::string signal_name(int number) {
+  const char* name = sigabbrev_np(number);
+  return name ? std::string("SIG") + name : std::to_string(number);
+}
+
+double rounded(double value, double parts) {
+  return std::round(value * parts) / parts;
+}
+
+/// The line of the candidate's own text, for feedback.
+std::string line_words(const records::Code& code, int line) {
+  const int own = code.own_line(line);
+  if (line <= 0 || own <= 0) return "";
+  std::string_view text = code.text;
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return "";
+    text.remove_prefix(end + 1);
+  }
+  return " at line " + std::to_string(own) + ": `" +
+         shorten(to_utf8(strip(text.substr(0, text.find('\n')))), 120) + "`";
+}
+
+/// One case of a check, with what may be shown of it.
+struct Case {
+  bool open = false;  ///< public
+  std::string input, want;
+};
+
+struct Outcome {
+  Result result;
+  Case test;
+};
+
+std::string describe(const Outcome& outcome, const records::Code& code, const sandbox::Limits& limits) {
+  const Result& r = outcome.result;
+  if (r.status == "wrong_answer") return r.note.empty() ? "wrong answer" : "wrong answer (" + r.note + ")";
+  if (r.status == "timeout")
+    return r.note == "wall" ? "time limit exceeded (" + seconds(limits.wall_s) + ", mostly waiting)"
+                            : "time limit exceeded (" + seconds(limits.cpu_s) + " of CPU time)";
+  if (r.status == "out_of_memory")
+    return "memory limit exceeded (" + std::to_string(limits.memory_mb) + " MB)" +
+           line_words(code, r.error_line);
+  if (r.status == "no_output") return "wrong answer: nothing was printed";
+  if (r.status == "output_limit")
+    return "output limit exceeded (" + std::to_string(limits.output_kb) + " kB)";
+  if (r.status == "early_exit") return "the program ended before it had returned an answer";
+  if (r.status == "interface_error" || r.status == "sandbox_violation" || r.status == "problem_error")
+    return r.note;
+  if (r.status == "crash") {
+    if (!r.error_type.empty())
+      return r.error_type + line_words(code, r.error_line) +
+             (outcome.test.open && !r.error_message.empty() ? ": " + r.error_message : "");
+    std::string out =
+        r.signal ? "killed by " + signal_name(r.signal) : "exit status " + std::to_string(r.exit_code);
+    if (r.harness) out = "the sandbox did not survive this program";
+    if (outcome.test.open && !r.error_message.empty()) out += ": " + r.error_message;
+    return out;
+  }
+  return r.status;
+}
+
+std::string block(const Outcome& outcome, std::size_t index, const records::Code& code,
+                  const sandbox::Limits& limits) {
+  std::string out = "Test " + std::to_string(index + 1) +
+                    (outcome.test.open ? " (public): " : " (hidden): ") + describe(outcome, code, limits) +
+                    "\n";
+  if (!outcome.test.open) return out;
+  auto add = [&](const char* title, const std::string& text) {
+    out += title + shown(text);
+    if (out.back() != '\n') out += "\n";
+  };
+  if (!outcome.test.input.empty()) add("Input:\n", outcome.test.input);
+  if (!outcome.test.want.empty()) add("Expected:\n", outcome.test.want);
+  if (!outcome.result.got.empty() && outcome.result.status == "wrong_answer")
+    add("Got:\n", outcome.result.got);
+  return out;
+}
+
+Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) {
+  return {{"status", status}, {"stage", stage}, {"passed", 0},
+          {"total", 0},       {"ran", 0},       {"feedback", feedback}};
+}
+
+}  // namespace
+
+class Verifier::Judge {
+ public:
+  explicit Judge(Options options)
+      : options_(options),
+        candidates_({options.sandbox, harness_source(), 64}),
+        judges_({options.sandbox, harness_source(), 64}),
+        compilers_({options.sandbox, harness_source(), 512}) {}
+
+  Json verdict(const Json& task, const records::Code& code);
+
+ private:
+  struct Task {
+    const Json& json;
+    const Json& check;
+    std::string language, type, entry_point;
+    sandbox::Limits limits;
+  };
+
+  Program compile(const Task& task, const records::Code& code, bool together);
+  std::shared_ptr<const Program> of_problem(const std::string& key, const std::function<Program()>& make);
+  void run_stdio(const Task& task, Runner& runner, std::vector<Outcome>& outcomes, std::size_t& total);
+  void run_calls(const Task& task, Runner& runner, std::vector<Outcome>& outcomes, std::size_t& total);
+  Json assemble(const Task& task, const records::Code& code, const Program& program,
+                const std::vector<Outcome>& outcomes, std::size_t total, bool together) const;
+  std::string standard_of(const Task& task) const;
+
+  Options options_;
+  Pool candidates_, judges_, compilers_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<const Program>> problem_programs_;
+};
+
+/// Checkers and tests are compiled once a problem; a few hundred are remembered.
+std::shared_ptr<const Program> Verifier::Judge::of_problem(const std::string& key,
+                                                           const std::function<Program()>& make) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = problem_programs_.find(key);
+    if (found != problem_programs_.end()) return found->second;
+  }
+  auto made = std::make_shared<const Program>(make());
+  std::lock_guard lock(mutex_);
+  if (problem_programs_.size() >= 256) problem_programs_.clear();
+  return problem_programs_.emplace(key, made).first->second;
+}
+
+std::string Verifier::Judge::standard_of(const Task& task) const {
+  std::string standard(text_of(task.json, "standard"));
+  if (standard.empty()) return "gnu++20";
+  if (standard.rfind("c++", 0) == 0) standard = "gnu" + standard.substr(1);
+  static const char* const kKnown[] = {"gnu++11", "gnu++14", "gnu++17", "gnu++20", "gnu++23"};
+  for (const char* known : kKnown)
+    if (standard == known) return standard;
+  throw RecordError("task.standard: not a known C++ standard: " + standard);
+}
+
+Program Verifier::Judge::compile(const Task& task, const records::Code& code, bool together) {
+  if (task.language == "python") return compile_python(compilers_, code.text);
+  if (task.type == "stdio") return compile_cpp(compilers_, {{"solution.cpp", code.text}}, standard_of(task));
+  const auto sources =
+      together ? cpp_together(code.text, task.entry_point, std::string(text_of(task.check, "code")),
+                              std::string(text_of(task.check, "call")))
+               : cpp_server(code.text, task.entry_point);
+  return compile_cpp(compilers_, sources, standard_of(task));
+}
+
+void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Outcome>& outcomes,
+                                std::size_t& total) {
+  const Json& cases = member(task.check, "cases", "task.check");
+  if (!cases.is_array()) throw RecordError("task.check.cases: must be an array");
+  total = cases.size();
+  const std::string compare_name(text_of(task.check, "compare"));
+  Compare compare = Compare::kTokens;
+  if (compare_name == "lines")
+    compare = Compare::kLines;
+  else if (compare_name == "exact")
+    compare = Compare::kExact;
+  else if (!compare_name.empty() && compare_name != "tokens")
+    throw RecordError("task.check.compare: must be tokens, lines or exact");
+  const double tolerance = number_of(task.check, "tolerance", 0, "task.check");
+  std::shared_ptr<const Program> checker;
+  const Json* given = find(task.check, "checker");
+  if (given && !given->is_null()) {
+    const std::string language = required_text(*given, "language", "task.check.checker");
+    const std::string source = required_text(*given, "code", "task.check.checker");
+    if (language != "python" && language != "cpp")
+      throw RecordError("task.check.checker.language: must be python or cpp");
+    checker = of_problem("checker " + language + "\n" + source, [&] {
+      return language == "python" ? compile_python(compilers_, source)
+                                  : compile_cpp(compilers_, {{"solution.cpp", source}}, "gnu++20");
+    });
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string where = "task.check.cases[" + std::to_string(i) + "]";
+    if (!cases[i].is_object()) throw RecordError(where + ": must be an object");
+    Outcome outcome;
+    outcome.test.input = text_of(cases[i], "stdin");
+    outcome.test.want = checker && !find(cases[i], "stdout") ? "" : required_text(cases[i], "stdout", where);
+    const Json* open = find(cases[i], "public");
+    outcome.test.open = open && open->is_boolean() && open->get<bool>();
+    Result& result = outcome.result;
+    if (checker && !checker->failed.empty()) {
+      result.status = "problem_error";
+      result.note = "the checker does not compile";
+    } else {
+      result = runner.run(outcome.test.input);
+      if (result.status == "ok" && checker) {
+        Checked checked = run_checker(judges_, *checker, outcome.test.input, result.got, outcome.test.want);
+        // A checker that cannot even read the right answer is broken; one that chokes on this output has
+        // refused it.
+        if (checked == Checked::kBroken &&
+            run_checker(judges_, *checker, outcome.test.input, outcome.test.want, outcome.test.want) ==
+                Checked::kAccepted)
+          checked = Checked::kWrong;
+        if (checked == Checked::kBroken) result.status = "problem_error", result.note = "the checker failed";
+        if (checked == Checked::kWrong) result.status = "wrong_answer";
+      } else if (result.status == "ok" && !same_output(result.got, outcome.test.want, compare, tolerance)) {
+        const bool nothing = strip(result.got).empty();
+        result.status = nothing ? "no_output" : "wrong_answer";
+      }
+    }
+    const bool failed = result.status != "ok";
+    outcomes.push_back(std::move(outcome));
+    if (failed && options_.first_failure) return;
+  }
+}
+
+void Verifier::Judge::run_calls(const Task& task, Runner& runner, std::vector<Outcome>& outcomes,
+                                std::size_t& total) {
+  const Json& cases = member(task.check, "cases", "task.check");
+  if (!cases.is_array()) throw RecordError("task.check.cases: must be an array");
+  total = cases.size();
+  const double tolerance = number_of(task.check, "tolerance", 1e-6, "task.check");
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string where = "task.check.cases[" + std::to_string(i) + "]";
+    if (!cases[i].is_object()) throw RecordError(where + ": must be an object");
+    const Json* args = find(cases[i], "args");
+    const Json* kwargs = find(cases[i], "kwargs");
+    const Json& want = member(cases[i], "expect", where);
+    if (args && !jsonl::is_array(*args)) throw RecordError(where + ".args: must be an array");
+    if (kwargs && !kwargs->is_object() && !kwargs->is_null())
+      throw RecordError(where + ".kwargs: must be an object");
+    const Json no_args = Json::array(), no_kwargs = Json::object();
+    if (!args) args = &no_args;
+    if (!kwargs || kwargs->is_null()) kwargs = &no_kwargs;
+    Outcome outcome;
+    const Json* open = find(cases[i], "public");
+    outcome.test.open = open && open->is_boolean() && open->get<bool>();
+    if (outcome.test.open) {
+      outcome.test.input =
+          "arguments " + jsonl::dump(*args) + (kwargs->empty() ? "" : " " + jsonl::dump(*kwargs));
+      outcome.test.want = jsonl::dump(want);
+    }
+    std::string value;
+    Result& result = outcome.result;
+    result = runner.call(task.entry_point, write_marshal(*args), write_marshal(*kwargs), value);
+    if (result.status == "ok") {
+      try {
+        const Value got = read_marshal(value);
+        if (!same(got, want, tolerance)) result.status = "wrong_answer";
+        if (outcome.test.open) result.got = show(got, kShown);
+      } catch (const RecordError&) {
+        result.status = "wrong_answer";
+        result.note = "returned something that is not plain data";
+      }
+    }
+    const bool failed = result.status != "ok";
+    outcomes.push_back(std::move(outcome));
+    if (failed && options_.first_failure) return;
+  }
+}
+
+Json Verifier::Judge::assemble(const Task& task, const records::Code& code, const Program& program,
+                               const std::vector<Outcome>& outcomes, std::size_t total, bool together) const {
+  std::size_t passed = 0, first = outcomes.size(), first_open = outcomes.size();
+  double cpu_s = 0, wall_s = 0, rss_mb = 0;
+  bool cheat = false, harness = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Result& r = outcomes[i].result;
+    if (r.status == "ok")
+      ++passed;
+    else if (first == outcomes.size())
+      first = i;
+    if (r.status != "ok" && outcomes[i].test.open && first_open == outcomes.size()) first_open = i;
+    cpu_s += r.cpu_s;
+    wall_s += r.wall_s;
+    rss_mb = std::max(rss_mb, r.max_rss_mb);
+    cheat = cheat || r.cheat;
+    harness = harness || r.harness;
+  }
+  const bool ok = passed == total && total > 0;
+  Json out;
+  out["status"] = ok ? "ok" : outcomes[first].result.status;
+  out["stage"] =
+      ok || outcomes[first].result.status == "wrong_answer" || outcomes[first].result.status == "no_output"
+          ? "compare"
+          : "run";
+  out["passed"] = passed;
+  out["total"] = total;
+  out["ran"] = outcomes.size();
+  std::string feedback =
+      ok ? "Passed all " + std::to_string(total) + " tests."
+         : "Passed " + std::to_string(passed) + " of " + std::to_string(total) + " tests.\n";
+  if (total == 1 && task.type == "script") feedback = ok ? "All tests passed." : "The tests failed.\n";
+  if (!ok) {
+    if (task.type == "script") {
+      feedback += describe(outcomes[first], code, task.limits) + "\n";
+      if (outcomes[first].test.open && outcomes[first].result.status == "wrong_answer")
+        feedback += outcomes[first].test.want;
+    } else {
+      feedback += block(outcomes[first], first, code, task.limits);
+      if (first_open < outcomes.size() && first_open != first)
+        feedback += block(outcomes[first_open], first_open, code, task.limits);
+    }
+  }
+  out["feedback"] = shorten(strip(feedback), kFeedbackBytes, " ... (shortened)");
+  if (!ok) {
+    const Outcome& failing = outcomes[first];
+    Json failure = {{"case", first}};
+    if (failing.test.open && task.type != "script" && failing.result.status == "wrong_answer") {
+      failure["got"] = shown(failing.result.got);
+      failure["want"] = shown(failing.test.want);
+    }
+    out["first_failure"] = failure;
+    if (failing.result.status == "crash" || failing.result.status == "early_exit" || failing.result.signal) {
+      if (failing.result.signal)
+        out["signal"] = failing.result.signal;
+      else if (!failing.result.harness)
+        out["exit_code"] = failing.result.exit_code;
+    }
+  }
+  out["device"] = "cpu";
+  out["cheat"] = cheat;
+  Json flags = Json::array();
+  if (options_.sandbox == sandbox::Mode::kNone) flags.push_back("no_sandbox");
+  if (together) flags.push_back("inprocess");
+  if (harness) flags.push_back("harness");
+  out["flags"] = flags;
+  out["measured"] = {{"compile_s", rounded(program.compile_s, 1e4)},
+                     {"cpu_s", rounded(cpu_s, 1e4)},
+                     {"wall_s", rounded(wall_s, 1e4)},
+                     {"max_rss_mb", rounded(rss_mb, 10)}};
+  return out;
+}
+
+Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) {
+  const Json& check = member(task_json, "check", "task");
+  if (!check.is_object()) throw RecordError("task.check: must be an object");
+  Task task{task_json,
+            check,
+            std::string(text_of(task_json, "language")),
+            required_text(check, "type", "task.check"),
+            std::string(text_of(task_json, "entry_point")),
+            limits_of(task_json)};
+  if (task.language.empty()) task.language = "python";
+  if (task.type != "stdio" && task.type != "call" && task.type != "script")
+    throw RecordError("task.check.type: `" + task.type + "` is not supported; use stdio, call or script");
+  if (task.language != "python" && task.language != "cpp")
+    throw RecordError("task.language: `" + task.language + "` is not supported for " + task.type +
+                      " checks; use python or cpp");
+  const Json* cases = find(check, "cases");
+  if (task.type == "script") {
+    required_text(check, "code", "task.check");
+    if (strip(text_of(check, "code")).empty())
+      return plain_verdict("problem_error", "run", "The problem has no tests.");
+  } else if (!cases || cases->is_null() || (cases->is_array() && cases->empty())) {
+    return plain_verdict("problem_error", "run", "The problem has no tests.");
+  }
+  const std::string call(text_of(check, "call"));
+  if (task.entry_point.empty() && task.type == "call")
+    throw RecordError("task.entry_point: missing; a call check needs the name of the function");
+  if (strip(code.text).empty())
+    return plain_verdict("no_code", "extract", "No code was found in the answer.");
+
+  const Json* inprocess = find(check, "inprocess");
+  bool together = task.type == "script" && inprocess && inprocess->is_boolean() && inprocess->get<bool>();
+  Script script;
+  if (task.type == "script") {
+    script = {std::string(text_of(check, "code")), call, task.entry_point, {}};
+    if (task.entry_point.empty()) together = true;
+    if (task.language == "cpp" && !together) {
+      const std::string starter(text_of(task_json, "starter"));
+      const auto sources = cpp_tester(script.source, call, task.entry_point, starter);
+      if (sources.empty()) {
+        together = true;
+      } else {
+        script.native = *of_problem("tests " + standard_of(task) + "\n" + sources[0].text,
+                                    [&] { return compile_cpp(compilers_, sources, standard_of(task)); });
+        together = !script.native.failed.empty();
+      }
+    }
+  }
+  const Program program = compile(task, code, together);
+  if (!program.failed.empty()) {
+    std::string words = "The program does not compile.\n" + program.message;
+    if (task.language == "python" && program.line > 0) words += line_words(code, program.line);
+    Json out =
+        plain_verdict(program.failed, "compile", shorten(strip(words), kFeedbackBytes, " ... (shortened)"));
+    if (cases && cases->is_array() && task.type != "script") out["total"] = cases->size();
+    if (task.type == "script") out["total"] = 1;
+    out["device"] = "cpu";
+    out["cheat"] = false;
+    out["flags"] = Json::array();
+    out["measured"] = {{"compile_s", rounded(program.compile_s, 1e4)}};
+    return out;
+  }
+  std::vector<Outcome> outcomes;
+  std::size_t total = 1;
+  {
+    Runner runner(candidates_, judges_, program, task.limits);
+    if (task.type == "stdio") {
+      run_stdio(task, runner, outcomes, total);
+    } else if (task.type == "call") {
+      run_calls(task, runner, outcomes, total);
+    } else {
+      Outcome outcome;
+      const Json* open = find(check, "public");
+      outcome.test.open = open && open->is_boolean() && open->get<bool>();
+      outcome.result = together ? runner.script_together(script) : runner.script(script);
+      if (outcome.test.open) outcome.test.want = "The tests:\n" + shown(script.source, 1200);
+      outcomes.push_back(std::move(outcome));
+    }
+  }
+  return assemble(task, code, program, outcomes, total, together);
+}
+
+Verifier::Verifier(Options options) : judge_(std::make_unique<Judge>(options)) {}
+Verifier::~Verifier() = default;
+
+Json Verifier::verdict(const Json& task, const records::Code& code) {
+  return judge_->verdict(task, code);
+}
+
+Json Verifier::verdict(const Json& task, const std::string& code) {
+  return verdict(task, records::Code{code, 0, 0});
+}
+
+Json Verifier::verdict_of_turn(const Json& task, const Json& turn) {
+  return verdict(task, records::code_of_turn(turn, task));
+}
+
+bool Verifier::verify_record(Json& record) {
+  Json* rollouts = find(record, "rollouts");
+  if (!rollouts) return false;
+  if (!rollouts->is_array()) throw RecordError("rollouts: must be an array");
+  std::map<std::string, Json> known;
+  bool any = false;
+  for (std::size_t i = 0; i < rollouts->size(); ++i) {
+    const std::string where = "rollouts[" + std::to_string(i) + "]";
+    Json& rollout = (*rollouts)[i];
+    Json* turns = find(rollout, "turns");
+    if (!turns || !turns->is_array()) throw RecordError(where + ".turns: must be an array");
+    bool changed = false;
+    for (std::size_t t = 0; t < turns->size(); ++t) {
+      Json& turn = (*turns)[t];
+      if (!turn.is_object())
+        throw RecordError(where + ".turns[" + std::to_string(t) + "]: must be an object");
+      const Json* old = find(turn, "verdict");
+      if (old && !text_of(*old, "status").empty()) continue;
+      const Json& task = member(record, "task", "record");
+      const records::Code code = records::code_of_turn(turn, task);
+      auto found = known.find(code.text);
+      if (found == known.end()) found = known.emplace(code.text, verdict(task, code)).first;
+      turn["verdict"] = found->second;
+      changed = true;
+    }
+    if (changed) set_state(rollout);
+    any = any || changed;
+  }
+  return any;
+}
+
+void set_state(Json& rollout) {
+  bool solved = false;
+  const Json* turns = find(rollout, "turns");
+  for (const Json& turn : *turns) {
+    const Json* verdict = find(turn, "verdict");
+    if (!verdict || text_of(*verdict, "status") != "ok") continue;
+    const Json* cheat = find(*verdict, "cheat");
+    solved = solved || !(cheat && cheat->is_boolean() && cheat->get<bool>());
+  }
+  if (solved)
+    rollout["state"] = "solved";
+  else if (!find(rollout, "state"))
+    rollout["state"] = "open";
+}
+
+}  // namespace leap::verify

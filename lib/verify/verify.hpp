@@ -1,0 +1,52 @@
+/// Task + code -> verdict. Programs in Python and C++ are run in sandboxes on `stdio`, `call` and `script`
+/// checks.
+///
+/// Theory. The sandboxed candidate never holds an expected value: this process sends one case's input, gets
+/// bytes or plain data back and compares. The assertions of a `script` run in another sandbox and reach the
+/// candidate only by values that pass through here. Sandboxes are kept warm and reused; between runs their
+/// supervisor kills, reaps and empties.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "jsonl/json.hpp"
+#include "records/code.hpp"
+#include "sandbox/box.hpp"
+
+namespace leap::verify {
+
+struct Options {
+  sandbox::Mode sandbox = sandbox::Mode::kAuto;
+  bool first_failure = false;  ///< stop at the first failing case
+};
+
+/// Safe to use from several threads at once.
+class Verifier {
+ public:
+  explicit Verifier(Options options);
+  ~Verifier();
+  Verifier(const Verifier&) = delete;
+  Verifier& operator=(const Verifier&) = delete;
+
+  /// The verdict of a program. RecordError where the task cannot be used; Error when there is no sandbox or
+  /// no compiler.
+  Json verdict(const Json& task, const records::Code& code);
+  Json verdict(const Json& task, const std::string& code);
+
+  /// The verdict of one turn (of its code, or `no_code`).
+  Json verdict_of_turn(const Json& task, const Json& turn);
+
+  /// Gives every turn without a verdict one, and every rollout its state (identical code is run once). True
+  /// if anything was done.
+  bool verify_record(Json& record);
+
+ private:
+  class Judge;
+  std::unique_ptr<Judge> judge_;
+};
+
+/// Sets `state` of a rollout whose turns have verdicts: `solved`, else `open` where there was none.
+void set_state(Json& rollout);
+
+}  // namespace leap::verify
