@@ -1,0 +1,184 @@
+#include "training/checkpoint.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "jsonl/json.hpp"
+#include "model/safetensors.hpp"
+#include "training/staged_directory.hpp"
+
+namespace leap::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStateFile = "leap_state.json";
+constexpr const char* kOptimiserFile = "leap_optimizer.safetensors";
+constexpr const char* kWeightsFile = "model.safetensors";
+
+/// What makes the directory loadable besides the weights.
+constexpr std::array<std::string_view, 12> kCopied = {
+    "config.json",           "generation_config.json", "tokenizer.json",   "tokenizer_config.json",
+    "tokenizer.model",       "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt",            "chat_template.jinja",    "chat_template.json", "LICENSE"};
+
+bool is_ours(const std::string& name) {
+  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") || name == kStateFile ||
+         std::find(kCopied.begin(), kCopied.end(), name) != kCopied.end();
+}
+
+std::string in(const fs::path& dir, const std::string& name) {
+  return (dir / name).string();
+}
+
+at::ScalarType scalar_type(const std::string& dtype) {
+  if (dtype == "F32") return at::kFloat;
+  if (dtype == "F16") return at::kHalf;
+  if (dtype == "BF16") return at::kBFloat16;
+  throw Error("weights of type " + dtype + " cannot be written");
+}
+
+void write_tensor(model::SafetensorsWriter& writer, const std::string& name, const at::Tensor& tensor,
+                  at::ScalarType type) {
+  const at::Tensor bytes = tensor.detach().to(at::kCPU, type).contiguous();
+  writer.write(name, bytes.const_data_ptr(), bytes.nbytes());
+}
+
+void write_weights(const fs::path& dir, const model::Decoder& policy) {
+  model::SafetensorsWriter writer(in(dir, kWeightsFile), policy.stored());
+  for (std::size_t i = 0; i < policy.parameters().size(); ++i) {
+    const auto& [name, parameter] = policy.parameters()[i];
+    write_tensor(writer, name, parameter, scalar_type(policy.stored()[i].dtype));
+  }
+  writer.close();
+}
+
+void write_optimiser(const fs::path& dir, const model::Decoder& policy, const AdamW& optimiser, const State& state) {
+  std::vector<model::TensorInfo> infos;
+  const auto announce = [&infos](const std::string& name, std::vector<std::int64_t> shape) {
+    infos.push_back({name, "F32", std::move(shape)});
+  };
+  std::vector<bool> has_master;
+  for (const AdamW::Slot& slot : optimiser.slots()) {
+    const auto& stored = policy.stored();
+    const auto info = std::find_if(stored.begin(), stored.end(),
+                                   [&slot](const model::TensorInfo& t) { return t.name == slot.name; });
+    has_master.push_back(info != stored.end() && info->dtype != "F32");
+    const std::vector<std::int64_t> shape = slot.parameter.sizes().vec();
+    announce("first." + slot.name, shape);
+    announce("second." + slot.name, shape);
+    if (has_master.back()) announce("master." + slot.name, shape);
+  }
+  for (std::size_t i = 0; i < state.old.size(); ++i) {
+    if (state.old[i].empty()) continue;
+    announce("old." + std::to_string(i), {static_cast<std::int64_t>(state.old[i].size())});
+  }
+  model::SafetensorsWriter writer(in(dir, kOptimiserFile), infos);
+  for (std::size_t i = 0; i < has_master.size(); ++i) {
+    const AdamW::Slot& slot = optimiser.slots()[i];
+    write_tensor(writer, "first." + slot.name, slot.first, at::kFloat);
+    write_tensor(writer, "second." + slot.name, slot.second, at::kFloat);
+    if (has_master[i]) write_tensor(writer, "master." + slot.name, slot.parameter, at::kFloat);
+  }
+  for (std::size_t i = 0; i < state.old.size(); ++i) {
+    if (state.old[i].empty()) continue;
+    writer.write("old." + std::to_string(i), state.old[i].data(), state.old[i].size() * sizeof(float));
+  }
+  writer.close();
+}
+
+void write_state(const fs::path& dir, const State& state) {
+  const Json json = {{"step", state.step},
+                     {"updates", state.updates},
+                     {"cursor", {{"batches", state.batches}, {"iteration", state.iteration}}},
+                     {"records_per_step", state.records_per_step},
+                     {"num_iterations", state.num_iterations}};
+  const std::string path = in(dir, kStateFile);
+  std::ofstream file(path, std::ios::binary);
+  file << jsonl::dump(json) << '\n' << std::flush;
+  if (!file) throw_errno("cannot write " + path);
+}
+
+std::int64_t count(const Json& json, const std::string& path, const char* key) {
+  const auto it = json.find(key);
+  if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 0) {
+    throw Error(path + ": '" + key + "' is missing or no count; the file is not one that rl-update wrote");
+  }
+  return it->get<std::int64_t>();
+}
+
+}  // namespace
+
+bool is_checkpoint(const std::string& dir) {
+  return fs::exists(in(dir, kStateFile)) && fs::exists(in(dir, kOptimiserFile));
+}
+
+State read_state(const std::string& dir) {
+  if (!is_checkpoint(dir)) throw Error(dir + ": no checkpoint of rl-update (" + kStateFile + ", " + kOptimiserFile + ")");
+  const std::string path = in(dir, kStateFile);
+  const Json json = model::read_json_file(path);
+  const auto cursor = json.find("cursor");
+  if (cursor == json.end() || !cursor->is_object()) throw Error(path + ": 'cursor' is missing");
+  State state;
+  state.step = count(json, path, "step");
+  state.updates = count(json, path, "updates");
+  state.batches = count(*cursor, path, "batches");
+  state.iteration = count(*cursor, path, "iteration");
+  state.records_per_step = count(json, path, "records_per_step");
+  state.num_iterations = count(json, path, "num_iterations");
+  const model::SafetensorsReader reader(in(dir, kOptimiserFile));
+  for (const model::TensorView& view : reader.tensors()) {
+    if (!view.name.starts_with("old.")) continue;
+    const std::size_t action = std::stoul(view.name.substr(4));
+    if (state.old.size() <= action) state.old.resize(action + 1);
+    state.old[action].resize(static_cast<std::size_t>(view.elements()));
+    model::widen(view, 0, view.elements(), state.old[action].data());
+  }
+  return state;
+}
+
+void read_optimiser(const std::string& dir, AdamW& optimiser) {
+  const at::NoGradGuard no_grad;
+  const std::string path = in(dir, kOptimiserFile);
+  const model::SafetensorsReader reader(path);
+  const auto fill = [&](const model::TensorView& view, at::Tensor target) {
+    if (view.shape != target.sizes().vec()) throw Error(path + ": '" + view.name + "' has another shape than the model");
+    at::Tensor values = at::empty(target.sizes(), at::TensorOptions().dtype(at::kFloat));
+    model::widen(view, 0, view.elements(), values.data_ptr<float>());
+    target.copy_(values);
+  };
+  for (AdamW::Slot& slot : optimiser.slots()) {
+    fill(reader.at("first." + slot.name), slot.first);
+    fill(reader.at("second." + slot.name), slot.second);
+    if (const model::TensorView* master = reader.find("master." + slot.name)) fill(*master, slot.parameter);
+  }
+}
+
+void write_checkpoint(const std::string& out, const std::string& source, const model::Decoder& policy,
+                      const AdamW& optimiser, const State& state) {
+  StagedDirectory staged(out, is_ours);
+  for (const std::string_view name : kCopied) {
+    const fs::path from = fs::path(source) / name;
+    if (!fs::is_regular_file(from)) continue;
+    std::error_code error;
+    fs::copy_file(from, staged.path() / name, error);
+    if (error) throw Error("cannot copy " + from.string() + ": " + error.message());
+  }
+  write_weights(staged.path(), policy);
+  write_optimiser(staged.path(), policy, optimiser, state);
+  write_state(staged.path(), state);
+  staged.commit();
+}
+
+void check_writable(const std::string& out) {
+  const StagedDirectory probe(out, is_ours);
+}
+
+}  // namespace leap::training

@@ -1,0 +1,102 @@
+#include "training/losses.hpp"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace leap::training {
+namespace {
+
+constexpr std::pair<std::string_view, Loss> kNames[] = {
+    {"dr_grpo", Loss::kDrGrpo}, {"grpo", Loss::kGrpo}, {"bnpo", Loss::kBnpo}, {"dapo", Loss::kDapo},
+    {"cispo", Loss::kCispo},    {"gspo", Loss::kGspo}, {"sft", Loss::kSft},
+};
+
+/// gspo's ratio: exp of the mean log-ratio of the token's action, one value a token.
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const std::vector<std::int64_t>& lengths) {
+  std::vector<at::Tensor> means;
+  means.reserve(lengths.size());
+  std::int64_t start = 0;
+  for (const std::int64_t length : lengths) {
+    means.push_back(log_ratio.narrow(0, start, length).mean().expand({length}));
+    start += length;
+  }
+  return at::cat(means).exp();
+}
+
+void note_ratio(const LossOptions& options, const at::Tensor& ratio, const at::Tensor& advantage, TokenStats& stats) {
+  const at::Tensor r = ratio.detach();
+  const double low = r.min().item<double>();
+  const double high = r.max().item<double>();
+  stats.ratio_min = stats.tokens == 0 ? low : std::min(stats.ratio_min, low);
+  stats.ratio_max = stats.tokens == 0 ? high : std::max(stats.ratio_max, high);
+  stats.ratio_sum += r.sum(at::kDouble).item<double>();
+  stats.clipped_high += (r.gt(1 + options.epsilon_high) & advantage.gt(0)).sum().item<std::int64_t>();
+  if (options.loss != Loss::kCispo) {
+    stats.clipped_low += (r.lt(1 - options.epsilon) & advantage.lt(0)).sum().item<std::int64_t>();
+  }
+}
+
+at::Tensor policy_terms(const LossOptions& options, const Tokens& t, TokenStats& stats) {
+  if (options.loss == Loss::kSft) return -t.logprob;
+  const at::Tensor log_ratio = t.logprob - t.old;
+  const at::Tensor ratio =
+      options.loss == Loss::kGspo ? sequence_ratio(log_ratio, t.lengths) : log_ratio.exp();
+  note_ratio(options, ratio, t.advantage, stats);
+  if (options.loss == Loss::kCispo) {
+    return -ratio.detach().clamp_max(1 + options.epsilon_high) * t.advantage * t.logprob;
+  }
+  const bool capped = options.delta.has_value() && options.loss != Loss::kGspo;
+  const at::Tensor free = capped ? ratio.clamp_max(*options.delta) : ratio;
+  const at::Tensor clipped = ratio.clamp(1 - options.epsilon, 1 + options.epsilon_high);
+  return -at::minimum(free * t.advantage, clipped * t.advantage);
+}
+
+}  // namespace
+
+Loss loss_named(std::string_view name) {
+  for (const auto& [known, loss] : kNames) {
+    if (known == name) return loss;
+  }
+  throw UsageError("unknown loss '" + std::string(name) + "'; one of dr_grpo grpo bnpo dapo cispo gspo sft");
+}
+
+std::vector<double> token_factors(Loss loss, const std::vector<std::int64_t>& lengths, double max_length) {
+  const auto actions = static_cast<double>(lengths.size());
+  const auto tokens = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+  std::vector<double> factors;
+  factors.reserve(lengths.size());
+  for (const std::int64_t length : lengths) {
+    switch (loss) {
+      case Loss::kGrpo:
+      case Loss::kGspo: factors.push_back(1 / (actions * static_cast<double>(length))); break;
+      case Loss::kDrGrpo: factors.push_back(1 / (actions * max_length)); break;
+      case Loss::kBnpo:
+      case Loss::kDapo:
+      case Loss::kCispo:
+      case Loss::kSft: factors.push_back(1 / tokens); break;
+    }
+  }
+  return factors;
+}
+
+at::Tensor token_loss(const LossOptions& options, const Tokens& t, TokenStats& stats) {
+  at::Tensor terms = policy_terms(options, t, stats);
+  if (t.correction.defined()) terms = terms * t.correction;
+  if (options.beta != 0) {
+    const at::Tensor distance = t.reference - t.logprob;
+    const at::Tensor kl = distance.exp() - distance - 1;
+    stats.kl_sum += kl.detach().sum(at::kDouble).item<double>();
+    terms = terms + options.beta * kl;
+  }
+  if (options.entropy_coef != 0) terms = terms - options.entropy_coef * t.entropy;
+  stats.entropy_sum += t.entropy.detach().sum(at::kDouble).item<double>();
+  stats.tokens += t.logprob.numel();
+  return (terms * t.factor).sum();
+}
+
+}  // namespace leap::training
