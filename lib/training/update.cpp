@@ -1,0 +1,317 @@
+#include "training/update.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "jsonl/lines.hpp"
+#include "training/checkpoint.hpp"
+#include "training/staged_directory.hpp"
+#include "training/text_encoder.hpp"
+
+namespace leap::training {
+namespace {
+
+namespace fs = std::filesystem;
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw UsageError(message);
+}
+
+bool same_directory(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return !a.empty() && !b.empty() && fs::equivalent(a, b, error);
+}
+
+/// The options with their words turned into values, checked.
+UpdateOptions checked(UpdateOptions options) {
+  TrainerOptions& t = options.trainer;
+  t.loss.loss = loss_named(options.loss);
+  t.rate.schedule = schedule_named(options.schedule);
+  const auto choose = [](const std::string& name, const std::string& value, const std::string& other,
+                         const std::string& usual) {
+    require(value == other || value == usual, name + " '" + value + "': must be " + usual + " or " + other);
+    return value == other;
+  };
+  t.recompute_old = choose("--old-logprobs", options.old_logprobs, "recompute", "record");
+  choose("--turn-weight", options.turn_weight, "rollout", "turn");
+  const bool sft = t.loss.loss == Loss::kSft;
+  require(options.train == "turns" || options.train == "decomposition" || options.train == "implementation",
+          "--train '" + options.train + "': must be turns, decomposition or implementation");
+  require(!sft || options.train == "turns", "--loss sft trains solutions; --train does not apply");
+  require(!options.out.empty(), "--out is missing: where does the checkpoint go?");
+  require(t.loss.epsilon >= 0 && t.loss.epsilon_high >= 0, "--epsilon and --epsilon-high must not be negative");
+  require(!t.loss.delta || *t.loss.delta > 0, "--delta must be above 0");
+  require(t.loss.beta >= 0, "--beta must not be negative");
+  require(t.max_completion_length >= 0, "--max-completion-length must not be negative");
+  require(t.is_cap > 0, "--is-cap must be above 0");
+  require(options.temperature >= 0, "--temperature must not be negative");
+  require(options.records_per_step >= 0, "--records-per-step must not be negative");
+  require(options.num_iterations >= 1, "--num-iterations must be at least 1");
+  require(options.max_steps >= 0 && options.save_steps >= 0, "--max-steps and --save-steps must not be negative");
+  require(t.tokens_per_batch >= 1, "--tokens-per-batch must be at least 1");
+  require(t.rate.lr >= 0 && t.rate.warmup_steps >= 0, "--lr and --warmup-steps must not be negative");
+  require(t.rate.schedule == Schedule::kConstant || t.rate.total_steps > 0,
+          "--schedule " + options.schedule + " needs --schedule-steps, the step at which the rate reaches 0");
+  require(t.adam.beta1 >= 0 && t.adam.beta1 < 1 && t.adam.beta2 >= 0 && t.adam.beta2 < 1,
+          "--adam-beta1 and --adam-beta2 must be at least 0 and below 1");
+  require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0, "--adam-epsilon and --weight-decay must not be negative");
+  require(t.max_grad_norm >= 0, "--max-grad-norm must not be negative");
+  t.record_reference = options.ref_model.empty();
+  return options;
+}
+
+double peak_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+/// Rewards of the records of a batch, for the metrics.
+class RewardStats {
+ public:
+  void add(const Json& record) {
+    const auto rollouts = record.find("rollouts");
+    if (rollouts == record.end() || !rollouts->is_array()) return;
+    std::vector<double> group;
+    for (const Json& rollout : *rollouts) {
+      const auto reward = rollout.find("reward");
+      if (reward != rollout.end() && reward->is_number()) group.push_back(reward->get<double>());
+    }
+    if (group.empty()) return;
+    ++groups_;
+    const auto [low, high] = std::minmax_element(group.begin(), group.end());
+    if (*low == *high) ++flat_;
+    for (const double reward : group) {
+      ++count_;
+      sum_ += reward;
+      squares_ += reward * reward;
+    }
+  }
+
+  void write_to(Json& metrics) const {
+    if (count_ == 0) return;
+    const auto n = static_cast<double>(count_);
+    const double mean = sum_ / n;
+    metrics["reward_mean"] = mean;
+    metrics["reward_std"] = std::sqrt(std::max(0.0, squares_ / n - mean * mean));
+    metrics["flat_groups"] = static_cast<double>(flat_) / static_cast<double>(groups_);
+  }
+
+ private:
+  std::int64_t groups_ = 0, flat_ = 0, count_ = 0;
+  double sum_ = 0, squares_ = 0;
+};
+
+class Run {
+ public:
+  Run(const UpdateOptions& options, const UpdateHooks& hooks) : options_(checked(options)), hooks_(hooks) {
+    actions_.sft = options_.trainer.loss.loss == Loss::kSft;
+    if (options_.train == "decomposition") actions_.train = Train::kDecomposition;
+    if (options_.train == "implementation") actions_.train = Train::kImplementation;
+    actions_.temperature = options_.temperature;
+    actions_.per_rollout = options_.turn_weight == "rollout";
+    actions_.mask_truncated = options_.mask_truncated;
+    choose_source();
+    config_ = model::read_config(source_);
+  }
+
+  UpdateReport run() {
+    try {
+      read();
+    } catch (...) {
+      save();
+      throw;
+    }
+    // A resumed run that had nothing left to do leaves the checkpoint alone; any other run writes one.
+    if (report_.steps == 0 && !same_directory(options_.out, source_) && interrupted() == 0) unsaved_ = true;
+    save();
+    report_.step = state_.step;
+    return report_;
+  }
+
+ private:
+  void choose_source() {
+    const bool resumes = !options_.resume.empty() && fs::exists(options_.resume);
+    if (resumes) {
+      source_ = options_.resume;
+    } else {
+      source_ = options_.continued.empty() ? options_.model : options_.continued;
+    }
+    require(!source_.empty(), "--model is missing: which model is to be trained?");
+    require(!is_occupied(options_.out) || (resumes && same_directory(options_.out, options_.resume)) ||
+                same_directory(options_.out, options_.continued),
+            "--out " + options_.out + " is there and not empty; name a new directory, or give --resume " + options_.out +
+                " to go on with that run");
+    from_checkpoint_ = resumes || !options_.continued.empty();
+    if (from_checkpoint_) state_ = read_state(source_);
+    if (resumes) {
+      require(state_.records_per_step == options_.records_per_step && state_.num_iterations == options_.num_iterations,
+              source_ + " was trained with --records-per-step " + std::to_string(state_.records_per_step) +
+                  " --num-iterations " + std::to_string(state_.num_iterations) + "; resume it with the same");
+    } else {
+      state_.batches = state_.iteration = 0;
+      state_.old.clear();
+    }
+    state_.records_per_step = options_.records_per_step;
+    state_.num_iterations = options_.num_iterations;
+    check_writable(options_.out);
+  }
+
+  void read() {
+    if (finished()) return;
+    jsonl::LineReader reader(options_.files);
+    jsonl::Batch lines;
+    const auto most = static_cast<std::size_t>(options_.records_per_step == 0 ? 64 : options_.records_per_step);
+    while (reader.next(lines, std::size_t{1} << 22, most)) {
+      for (std::size_t i = 0; i < lines.lines.size(); ++i) {
+        ++report_.records;
+        add(lines.lines[i], jsonl::line_name(lines.file, lines.first + i));
+        if (records_ == options_.records_per_step && records_ > 0) train();
+        if (stopped()) return;
+      }
+      if (hooks_.progress) hooks_.progress(report_.records, reader.bytes_read(), reader.bytes_total(), note_);
+    }
+    if (interrupted() != 0) return;  // the records at hand may be a part of a batch only
+    if (records_ > 0) train();
+    if (!stopped() && (seen_ < state_.batches || state_.iteration > 0)) {
+      throw Error(source_ + " has done " + std::to_string(state_.step) +
+                  " steps, and the input ends before; resume over the same input, or use --continue for new input");
+    }
+  }
+
+  void add(std::string_view line, const std::string& where) {
+    try {
+      const Json record = jsonl::parse_record(line);
+      for (Action& action : checked_actions(record)) batch_.actions.push_back(std::move(action));
+      rewards_.add(record);
+      ++records_;
+    } catch (const RecordError& e) {
+      if (!options_.keep_going) throw Error(where + ": " + e.what());
+      hooks_.bad_record(where, e.what());
+    }
+  }
+
+  std::vector<Action> checked_actions(const Json& record) {
+    if (actions_.sft && encoder_ == nullptr) encoder_ = make_text_encoder(source_, config_);
+    std::vector<Action> actions = actions_of(record, actions_, encoder_.get());
+    for (const Action& action : actions) {
+      for (const auto* ids : {&action.prompt, &action.completion}) {
+        for (const std::int64_t id : *ids) {
+          if (id >= 0 && id < config_.vocab_size) continue;
+          throw RecordError("token id " + std::to_string(id) + " is not in the model's vocabulary of " +
+                            std::to_string(config_.vocab_size) + "; was the record sampled from another model?");
+        }
+      }
+    }
+    return actions;
+  }
+
+  /// All steps on the batch at hand that an earlier process has not done.
+  void train() {
+    Batch batch = std::exchange(batch_, {});
+    const RewardStats rewards = std::exchange(rewards_, {});
+    const std::int64_t records = std::exchange(records_, 0);
+    if (seen_++ < state_.batches) return;
+    batch.old = std::exchange(state_.old, {});
+    load();
+    while (state_.iteration < options_.num_iterations && !stopped()) {
+      Json metrics = trainer_->step(batch, state_.step + 1, state_.updates);
+      const bool skipped = metrics.contains("skipped");
+      ++state_.step;
+      if (!skipped) ++state_.updates;
+      ++state_.iteration;
+      ++report_.steps;
+      unsaved_ = true;
+      report_step(std::move(metrics), rewards, records);
+      if (state_.iteration == options_.num_iterations) break;
+      save_when_due(batch);
+    }
+    if (state_.iteration == options_.num_iterations) {
+      state_.iteration = 0;
+      ++state_.batches;
+      save_when_due({});
+    } else {
+      state_.old = std::move(batch.old);
+    }
+  }
+
+  void report_step(Json metrics, const RewardStats& rewards, std::int64_t records) {
+    Json measured = std::move(metrics["measured"]);
+    metrics.erase("measured");
+    metrics["records"] = records;
+    rewards.write_to(metrics);
+    measured["peak_memory_mb"] = peak_memory_mb();
+    metrics["measured"] = std::move(measured);
+    hooks_.metrics(metrics);
+    note_ = "step " + std::to_string(state_.step);
+  }
+
+  void save_when_due(const Batch& batch) {
+    if (options_.save_steps == 0 || state_.step % options_.save_steps != 0) return;
+    state_.old = batch.old;
+    save();
+    state_.old.clear();
+  }
+
+  void save() {
+    if (!std::exchange(unsaved_, false)) return;
+    load();
+    write_checkpoint(options_.out, source_, *policy_, trainer_->optimiser(), state_);
+  }
+
+  void load() {
+    if (trainer_ != nullptr) return;
+    policy_ = std::make_unique<model::Decoder>(source_, at::kFloat, model::parse_device(options_.device));
+    trainer_ = std::make_unique<Trainer>(options_.trainer, *policy_, [this] { return reference(); });
+    if (from_checkpoint_) read_optimiser(source_, trainer_->optimiser());
+  }
+
+  std::shared_ptr<const model::Decoder> reference() {
+    const std::string& dir = options_.ref_model.empty() ? options_.model : options_.ref_model;
+    if (dir.empty()) {
+      throw Error("--beta needs a reference: ref_logprobs in every trained record, --ref-model, or --model");
+    }
+    return std::make_shared<model::Decoder>(dir, at::kFloat, model::parse_device(options_.device));
+  }
+
+  bool finished() const {
+    const std::int64_t done = state_.batches * options_.num_iterations + state_.iteration;
+    return options_.max_steps > 0 && done >= options_.max_steps;
+  }
+  bool stopped() const { return finished() || interrupted() != 0; }
+
+  UpdateOptions options_;
+  const UpdateHooks& hooks_;
+  ActionOptions actions_;
+  std::string source_;  // where weights, config and tokenizer come from
+  bool from_checkpoint_ = false;
+  model::ModelConfig config_;
+  State state_;
+  std::unique_ptr<model::Decoder> policy_;
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<TextEncoder> encoder_;
+  UpdateReport report_;
+  // The batch being read.
+  Batch batch_;
+  RewardStats rewards_;
+  std::int64_t records_ = 0;
+  std::int64_t seen_ = 0;  // batches read, those of earlier processes included
+  bool unsaved_ = false;
+  std::string note_;
+};
+
+}  // namespace
+
+UpdateReport run_update(const UpdateOptions& options, const UpdateHooks& hooks) {
+  return Run(options, hooks).run();
+}
+
+}  // namespace leap::training
