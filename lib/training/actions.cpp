@@ -44,7 +44,8 @@ std::vector<std::int64_t> ids(const Json& value, const std::string& where) {
   }
 }
 
-std::vector<double> logprobs(const Json& holder, const char* key, std::size_t count, const std::string& where) {
+std::vector<double> logprobs(const Json& holder, const char* key, std::size_t count,
+                             const std::string& where) {
   const Json* value = member(holder, key);
   if (value == nullptr) return {};
   std::vector<double> out;
@@ -138,7 +139,8 @@ class Extractor {
     action.completion = ids(*completion, where + "completion_ids");
     if (action.completion.empty()) return;
     const Json* prompt = member(holder, "prompt_ids");
-    if (prompt == nullptr) fail(where + "prompt_ids", "missing; completion_ids cannot be scored without them");
+    if (prompt == nullptr)
+      fail(where + "prompt_ids", "missing; completion_ids cannot be scored without them");
     action.prompt = ids(*prompt, where + "prompt_ids");
     action.advantage = advantage->get<double>();
     action.temperature = temperature(scope, where);
@@ -210,7 +212,8 @@ class Extractor {
   }
 
   TextEncoder& encoder(const std::string& where) {
-    if (encoder_ == nullptr) fail(where + "completion_ids", "missing, and there is no tokenizer to make them");
+    if (encoder_ == nullptr)
+      fail(where + "completion_ids", "missing, and there is no tokenizer to make them");
     return *encoder_;
   }
 

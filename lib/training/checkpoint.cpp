@@ -25,9 +25,9 @@ constexpr const char* kWeightsFile = "model.safetensors";
 
 /// What makes the directory loadable besides the weights.
 constexpr std::array<std::string_view, 12> kCopied = {
-    "config.json",           "generation_config.json", "tokenizer.json",   "tokenizer_config.json",
-    "tokenizer.model",       "special_tokens_map.json", "added_tokens.json", "vocab.json",
-    "merges.txt",            "chat_template.jinja",    "chat_template.json", "LICENSE"};
+    "config.json",     "generation_config.json",  "tokenizer.json",     "tokenizer_config.json",
+    "tokenizer.model", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
+    "merges.txt",      "chat_template.jinja",     "chat_template.json", "LICENSE"};
 
 bool is_ours(const std::string& name) {
   return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") || name == kStateFile ||
@@ -60,7 +60,8 @@ void write_weights(const fs::path& dir, const model::Decoder& policy) {
   writer.close();
 }
 
-void write_optimiser(const fs::path& dir, const model::Decoder& policy, const AdamW& optimiser, const State& state) {
+void write_optimiser(const fs::path& dir, const model::Decoder& policy, const AdamW& optimiser,
+                     const State& state) {
   std::vector<model::TensorInfo> infos;
   const auto announce = [&infos](const std::string& name, std::vector<std::int64_t> shape) {
     infos.push_back({name, "F32", std::move(shape)});
@@ -121,7 +122,8 @@ bool is_checkpoint(const std::string& dir) {
 }
 
 State read_state(const std::string& dir) {
-  if (!is_checkpoint(dir)) throw Error(dir + ": no checkpoint of rl-update (" + kStateFile + ", " + kOptimiserFile + ")");
+  if (!is_checkpoint(dir))
+    throw Error(dir + ": no checkpoint of rl-update (" + kStateFile + ", " + kOptimiserFile + ")");
   const std::string path = in(dir, kStateFile);
   const Json json = model::read_json_file(path);
   const auto cursor = json.find("cursor");
@@ -149,7 +151,8 @@ void read_optimiser(const std::string& dir, AdamW& optimiser) {
   const std::string path = in(dir, kOptimiserFile);
   const model::SafetensorsReader reader(path);
   const auto fill = [&](const model::TensorView& view, at::Tensor target) {
-    if (view.shape != target.sizes().vec()) throw Error(path + ": '" + view.name + "' has another shape than the model");
+    if (view.shape != target.sizes().vec())
+      throw Error(path + ": '" + view.name + "' has another shape than the model");
     at::Tensor values = at::empty(target.sizes(), at::TensorOptions().dtype(at::kFloat));
     model::widen(view, 0, view.elements(), values.data_ptr<float>());
     target.copy_(values);

@@ -1,11 +1,13 @@
-/// A checkpoint: a model in Hugging Face layout, and beside it what training goes on from. One directory, replaced as
-/// a whole. No path and no time stands in any of its files, so equal runs give equal bytes.
+/// A checkpoint: a model in Hugging Face layout, and beside it what training goes on from. One directory,
+/// replaced as a whole. No path and no time stands in any of its files, so equal runs give equal bytes.
 ///
 ///   config.json, tokenizer files, ..   copied from where the weights came from
 ///   model.safetensors                  names, types and tying of the source
 ///   leap_state.json                    step, updates, cursor in the input
-///   leap_optimizer.safetensors         first.NAME and second.NAME (moments), master.NAME (fp32 weights, where the
-///                                      stored type is narrower), old.N (log-probs of a batch that is not finished)
+///   leap_optimizer.safetensors         first.NAME and second.NAME (moments), master.NAME (fp32 weights,
+///   where the
+///                                      stored type is narrower), old.N (log-probs of a batch that is not
+///                                      finished)
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@ struct State {
   // The cursor counts in these, so a resumed run must use the same.
   std::int64_t records_per_step = 0;
   std::int64_t num_iterations = 1;
-  /// Recomputed old log-probs by action of the next batch, when steps were done on it (an action without: empty).
+  /// Recomputed old log-probs by action of the next batch, when steps were done on it (an action without:
+  /// empty).
   std::vector<std::vector<float>> old;
 };
 
@@ -40,7 +43,8 @@ State read_state(const std::string& dir);
 /// Fills the optimiser's moments, and the parameters from the fp32 masters. Throws Error.
 void read_optimiser(const std::string& dir, AdamW& optimiser);
 
-/// Writes the checkpoint to `out`; `source` is the model directory the weights came from (it may be `out`). Throws Error.
+/// Writes the checkpoint to `out`; `source` is the model directory the weights came from (it may be `out`).
+/// Throws Error.
 void write_checkpoint(const std::string& out, const std::string& source, const model::Decoder& policy,
                       const AdamW& optimiser, const State& state);
 

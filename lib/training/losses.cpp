@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -16,8 +17,10 @@ constexpr std::pair<std::string_view, Loss> kNames[] = {
     {"cispo", Loss::kCispo},    {"gspo", Loss::kGspo}, {"sft", Loss::kSft},
 };
 
-/// gspo's ratio: exp of the mean log-ratio of the token's action, one value a token.
-at::Tensor sequence_ratio(const at::Tensor& log_ratio, const std::vector<std::int64_t>& lengths) {
+constexpr double kLargeLogRatio = 80;  // exp of it is finite in fp32
+
+/// gspo: the mean log-ratio of the token's action, one value a token.
+at::Tensor sequence_mean(const at::Tensor& log_ratio, const std::vector<std::int64_t>& lengths) {
   std::vector<at::Tensor> means;
   means.reserve(lengths.size());
   std::int64_t start = 0;
@@ -25,10 +28,11 @@ at::Tensor sequence_ratio(const at::Tensor& log_ratio, const std::vector<std::in
     means.push_back(log_ratio.narrow(0, start, length).mean().expand({length}));
     start += length;
   }
-  return at::cat(means).exp();
+  return at::cat(means);
 }
 
-void note_ratio(const LossOptions& options, const at::Tensor& ratio, const at::Tensor& advantage, TokenStats& stats) {
+void note_ratio(const LossOptions& options, const at::Tensor& ratio, const at::Tensor& advantage,
+                TokenStats& stats) {
   const at::Tensor r = ratio.detach();
   const double low = r.min().item<double>();
   const double high = r.max().item<double>();
@@ -43,15 +47,18 @@ void note_ratio(const LossOptions& options, const at::Tensor& ratio, const at::T
 
 at::Tensor policy_terms(const LossOptions& options, const Tokens& t, TokenStats& stats) {
   if (options.loss == Loss::kSft) return -t.logprob;
-  const at::Tensor log_ratio = t.logprob - t.old;
-  const at::Tensor ratio =
-      options.loss == Loss::kGspo ? sequence_ratio(log_ratio, t.lengths) : log_ratio.exp();
+  at::Tensor log_ratio = t.logprob - t.old;
+  if (options.loss == Loss::kGspo) log_ratio = sequence_mean(log_ratio, t.lengths);
+  // Where a bound on the ratio holds, an overflow beyond it must not reach the gradient as 0 * infinity.
+  const at::Tensor bounded = log_ratio.clamp_max(kLargeLogRatio);
+  const at::Tensor ratio = bounded.exp();
   note_ratio(options, ratio, t.advantage, stats);
   if (options.loss == Loss::kCispo) {
     return -ratio.detach().clamp_max(1 + options.epsilon_high) * t.advantage * t.logprob;
   }
   const bool capped = options.delta.has_value() && options.loss != Loss::kGspo;
-  const at::Tensor free = capped ? ratio.clamp_max(*options.delta) : ratio;
+  const at::Tensor free = capped ? log_ratio.clamp_max(std::log(*options.delta)).exp()
+                                 : at::where(t.advantage < 0, log_ratio, bounded).exp();
   const at::Tensor clipped = ratio.clamp(1 - options.epsilon, 1 + options.epsilon_high);
   return -at::minimum(free * t.advantage, clipped * t.advantage);
 }
@@ -73,12 +80,18 @@ std::vector<double> token_factors(Loss loss, const std::vector<std::int64_t>& le
   for (const std::int64_t length : lengths) {
     switch (loss) {
       case Loss::kGrpo:
-      case Loss::kGspo: factors.push_back(1 / (actions * static_cast<double>(length))); break;
-      case Loss::kDrGrpo: factors.push_back(1 / (actions * max_length)); break;
+      case Loss::kGspo:
+        factors.push_back(1 / (actions * static_cast<double>(length)));
+        break;
+      case Loss::kDrGrpo:
+        factors.push_back(1 / (actions * max_length));
+        break;
       case Loss::kBnpo:
       case Loss::kDapo:
       case Loss::kCispo:
-      case Loss::kSft: factors.push_back(1 / tokens); break;
+      case Loss::kSft:
+        factors.push_back(1 / tokens);
+        break;
     }
   }
   return factors;

@@ -1,8 +1,8 @@
 #include "training/optimiser.hpp"
 
 #include <ATen/ATen.h>
-#include <ATen/ops/_fused_adamw.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adamw.h>
 
 #include <algorithm>
 #include <cmath>

@@ -22,7 +22,8 @@ enum class Schedule { kConstant, kLinear, kCosine };
 /// Throws UsageError on an unknown name.
 Schedule schedule_named(std::string_view name);
 
-/// Step t of t = 1, 2, .. uses lr * min(1, t / warmup_steps), from there on constant or falling to 0 at `total_steps`.
+/// Step t of t = 1, 2, .. uses lr * min(1, t / warmup_steps), from there on constant or falling to 0 at
+/// `total_steps`.
 struct RateOptions {
   double lr = 1e-6;
   Schedule schedule = Schedule::kConstant;
@@ -31,8 +32,9 @@ struct RateOptions {
 };
 double learning_rate(const RateOptions& options, std::int64_t step);
 
-/// torch.optim.AdamW's update with bias correction. The parameters are fp32 leaves; a parameter without a gradient counts
-/// as one whose gradient is 0, so a step never depends on which parameters a batch happened to reach.
+/// torch.optim.AdamW's update with bias correction. The parameters are fp32 leaves; a parameter without a
+/// gradient counts as one whose gradient is 0, so a step never depends on which parameters a batch happened
+/// to reach.
 class AdamW {
  public:
   struct Slot {

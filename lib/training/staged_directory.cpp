@@ -67,11 +67,14 @@ void StagedDirectory::commit() {
   sync(staged_);
   if (::renameat2(AT_FDCWD, staged_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
     // Nothing there yet, or a file system that cannot exchange: there, the target is away for a moment.
-    if (errno != ENOENT && errno != EINVAL && errno != ENOSYS) throw_errno("cannot replace " + target_.string());
+    if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
+      throw_errno("cannot replace " + target_.string());
     const bool replaces = errno != ENOENT;
-    if (replaces && ::rename(target_.c_str(), previous_.c_str()) != 0) throw_errno("cannot rename " + target_.string());
+    if (replaces && ::rename(target_.c_str(), previous_.c_str()) != 0)
+      throw_errno("cannot rename " + target_.string());
     if (::rename(staged_.c_str(), target_.c_str()) != 0) throw_errno("cannot rename to " + target_.string());
-    if (replaces && ::rename(previous_.c_str(), staged_.c_str()) != 0) throw_errno("cannot rename " + previous_.string());
+    if (replaces && ::rename(previous_.c_str(), staged_.c_str()) != 0)
+      throw_errno("cannot rename " + previous_.string());
   }
   committed_ = true;
   sync(target_.parent_path());

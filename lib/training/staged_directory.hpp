@@ -1,6 +1,7 @@
-/// A directory that appears whole: its files are written beside it and exchanged with what was there in one step, so a
-/// crash at any moment leaves the old or the new one (on a file system that cannot exchange names, the old one may be
-/// left under the name `.NAME.previous`; the next StagedDirectory of that name puts it back).
+/// A directory that appears whole: its files are written beside it and exchanged with what was there in one
+/// step, so a crash at any moment leaves the old or the new one (on a file system that cannot exchange names,
+/// the old one may be left under the name `.NAME.previous`; the next StagedDirectory of that name puts it
+/// back).
 #pragma once
 
 #include <filesystem>
@@ -11,8 +12,8 @@ namespace leap::training {
 
 class StagedDirectory {
  public:
-  /// `owned` says which file names belong to the directory's writer: at the exchange those of the old directory are
-  /// deleted, all others are carried over. Clears what a crashed run left. Throws Error.
+  /// `owned` says which file names belong to the directory's writer: at the exchange those of the old
+  /// directory are deleted, all others are carried over. Clears what a crashed run left. Throws Error.
   StagedDirectory(const std::filesystem::path& target, std::function<bool(const std::string& name)> owned);
   StagedDirectory(const StagedDirectory&) = delete;
   StagedDirectory& operator=(const StagedDirectory&) = delete;

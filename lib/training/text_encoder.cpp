@@ -11,7 +11,8 @@ namespace {
 
 class ModelTextEncoder : public TextEncoder {
  public:
-  ModelTextEncoder(std::string dir, const model::ModelConfig& config) : dir_(std::move(dir)), end_ids_(config.eos_ids) {}
+  ModelTextEncoder(std::string dir, const model::ModelConfig& config)
+      : dir_(std::move(dir)), end_ids_(config.eos_ids) {}
 
   std::vector<std::int64_t> prompt(const Json& record) override {
     const auto ids = record.find("prompt_ids");
@@ -20,13 +21,15 @@ class ModelTextEncoder : public TextEncoder {
     if (prompt != record.end() && prompt->is_string()) {
       return tokenizer().encode(prompt->get_ref<const std::string&>());
     }
-    if (prompt == record.end() || !prompt->is_array()) throw RecordError("prompt: must be a string or a list of messages");
+    if (prompt == record.end() || !prompt->is_array())
+      throw RecordError("prompt: must be a string or a list of messages");
     if (!template_) template_ = tokenizer::ChatTemplate::load(dir_);
     return tokenizer::encode_chat(tokenizer(), *template_, *prompt).ids;
   }
 
   std::vector<std::int64_t> completion(const std::string& text) override {
-    if (end_ids_.empty()) throw Error(dir_ + ": the configuration has no eos_token_id to end a solution with");
+    if (end_ids_.empty())
+      throw Error(dir_ + ": the configuration has no eos_token_id to end a solution with");
     std::vector<std::int64_t> ids = tokenizer().encode(text, /*add_special=*/false);
     ids.push_back(end_ids_.front());
     return ids;

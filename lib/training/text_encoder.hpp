@@ -1,4 +1,5 @@
-/// Supervised examples without ids: their prompt and completion through the model's tokenizer and chat template.
+/// Supervised examples without ids: their prompt and completion through the model's tokenizer and chat
+/// template.
 #pragma once
 
 #include <memory>

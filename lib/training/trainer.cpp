@@ -66,7 +66,8 @@ bool Trainer::needs_forward(const Action& action) const {
          options_.loss.entropy_coef != 0;
 }
 
-/// Sequences of similar length together, the longest first; each micro-batch within tokens_per_batch, or one sequence.
+/// Sequences of similar length together, the longest first; each micro-batch within tokens_per_batch, or one
+/// sequence.
 std::vector<std::vector<std::size_t>> Trainer::micro_batches(const Batch& batch) const {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
@@ -118,7 +119,8 @@ model::TokenScores Trainer::score(const model::Decoder& model, const Batch& batc
 
 void Trainer::fill_reference(Pass& pass, const std::vector<std::size_t>& members) {
   auto& known = pass.batch.reference;
-  if (std::none_of(members.begin(), members.end(), [&known](std::size_t i) { return known[i].empty(); })) return;
+  if (std::none_of(members.begin(), members.end(), [&known](std::size_t i) { return known[i].empty(); }))
+    return;
   if (reference_ == nullptr) reference_ = reference_source_();
   const at::NoGradGuard no_grad;
   const at::Tensor scores = score(*reference_, pass.batch, members).logprobs.cpu().contiguous();
@@ -130,7 +132,8 @@ void Trainer::fill_reference(Pass& pass, const std::vector<std::size_t>& members
   }
 }
 
-Tokens Trainer::tokens(Pass& pass, const std::vector<std::size_t>& members, const model::TokenScores& scores) {
+Tokens Trainer::tokens(Pass& pass, const std::vector<std::size_t>& members,
+                       const model::TokenScores& scores) {
   const bool sft = options_.loss.loss == Loss::kSft;
   const bool correct = options_.recompute_old && !sft;
   const at::Tensor now = scores.logprobs.detach().cpu().contiguous();
@@ -203,7 +206,8 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
     recorded_length = std::max(recorded_length, action.max_tokens);
     record_reference = record_reference && !action.ref_logprobs.empty();
     advantage_sum += action.advantage;
-    if (action.weight_version >= 0 && (oldest < 0 || action.weight_version < oldest)) oldest = action.weight_version;
+    if (action.weight_version >= 0 && (oldest < 0 || action.weight_version < oldest))
+      oldest = action.weight_version;
     if (needs_forward(action)) forwarded += static_cast<std::int64_t>(action.size());
     if (action.logprobs.empty() && options_.loss.loss != Loss::kSft) ++recomputed;
   }
@@ -212,8 +216,8 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
   const std::int64_t all_tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   const double rate = learning_rate(options_.rate, step);
 
-  Json metrics = {{"step", step}, {"loss", 0.0}, {"grad_norm", 0.0}, {"lr", rate}, {"tokens", all_tokens},
-                  {"sequences", sequences}};
+  Json metrics = {{"step", step}, {"loss", 0.0},          {"grad_norm", 0.0},
+                  {"lr", rate},   {"tokens", all_tokens}, {"sequences", sequences}};
   if (sequences == 0) {
     metrics["skipped"] = true;
     metrics["measured"] = {{"seconds", clock.seconds()}};
@@ -223,17 +227,20 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
   Pass pass{batch};
   pass.record_reference = record_reference;
   double max_length = options_.max_completion_length;
-  if (max_length <= 0) max_length = recorded_length > 0 ? static_cast<double>(recorded_length) : kDefaultCompletionLength;
+  if (max_length <= 0)
+    max_length = recorded_length > 0 ? static_cast<double>(recorded_length) : kDefaultCompletionLength;
   const std::vector<double> factors = token_factors(options_.loss.loss, lengths, max_length);
   auto factor = factors.begin();
-  for (const Action& action : batch.actions) pass.factors.push_back(action.masked ? 0 : *factor++ * action.weight);
+  for (const Action& action : batch.actions)
+    pass.factors.push_back(action.masked ? 0 : *factor++ * action.weight);
 
   optimiser_.zero_grad();
   for (const std::vector<std::size_t>& members : micro_batches(batch)) run(pass, members);
   const double norm = optimiser_.grad_norm();
   if (!std::isfinite(pass.loss) || !std::isfinite(norm)) {
     optimiser_.zero_grad();
-    throw Error("step " + std::to_string(step) + ": the loss or its gradient is not finite, the weights are unchanged; " +
+    throw Error("step " + std::to_string(step) +
+                ": the loss or its gradient is not finite, the weights are unchanged; " +
                 "look at the log-probs of the records, or bound the ratio with --delta");
   }
   const double forward_s = clock.seconds();

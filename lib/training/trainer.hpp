@@ -17,18 +17,19 @@ struct TrainerOptions {
   LossOptions loss;
   AdamOptions adam;
   RateOptions rate;
-  double max_grad_norm = 1.0;            ///< 0: off
-  double max_completion_length = 0;      ///< dr_grpo's constant; 0: the largest recorded max_tokens, else 1024
-  bool record_reference = true;          ///< a batch whose actions all have ref_logprobs needs no reference model
-  bool recompute_old = false;            ///< old log-probs are the trainer's own before the batch's first step
-  double is_cap = 2.0;                   ///< with recompute_old: cap of the factor trainer / sampler
+  double max_grad_norm = 1.0;        ///< 0: off
+  double max_completion_length = 0;  ///< dr_grpo's constant; 0: the largest recorded max_tokens, else 1024
+  bool record_reference = true;      ///< a batch whose actions all have ref_logprobs needs no reference model
+  bool recompute_old = false;        ///< old log-probs are the trainer's own before the batch's first step
+  double is_cap = 2.0;               ///< with recompute_old: cap of the factor trainer / sampler
   std::int64_t tokens_per_batch = 2048;  ///< most tokens, padding included, in one forward pass
 };
 
 /// The actions of some records, for one or more steps.
 struct Batch {
   std::vector<Action> actions;
-  /// By action, filled by the batch's first step where the record's log-probs do not serve: the trainer's own.
+  /// By action, filled by the batch's first step where the record's log-probs do not serve: the trainer's
+  /// own.
   std::vector<std::vector<float>> old;
   /// By action, filled by the first step that needs the reference model.
   std::vector<std::vector<float>> reference;
@@ -41,9 +42,9 @@ class Trainer {
 
   Trainer(TrainerOptions options, model::Decoder& policy, ReferenceSource reference);
 
-  /// One optimiser step on `batch`: number `step` of the run, of which `updates` so far changed the weights. Returns
-  /// the step's metrics. A batch without an unmasked token changes nothing and is reported as skipped. Throws Error when
-  /// the loss or its gradient is not finite; the weights are then unchanged.
+  /// One optimiser step on `batch`: number `step` of the run, of which `updates` so far changed the weights.
+  /// Returns the step's metrics. A batch without an unmasked token changes nothing and is reported as
+  /// skipped. Throws Error when the loss or its gradient is not finite; the weights are then unchanged.
   Json step(Batch& batch, std::int64_t step, std::int64_t updates);
 
   AdamW& optimiser() { return optimiser_; }

@@ -47,7 +47,8 @@ UpdateOptions checked(UpdateOptions options) {
           "--train '" + options.train + "': must be turns, decomposition or implementation");
   require(!sft || options.train == "turns", "--loss sft trains solutions; --train does not apply");
   require(!options.out.empty(), "--out is missing: where does the checkpoint go?");
-  require(t.loss.epsilon >= 0 && t.loss.epsilon_high >= 0, "--epsilon and --epsilon-high must not be negative");
+  require(t.loss.epsilon >= 0 && t.loss.epsilon_high >= 0,
+          "--epsilon and --epsilon-high must not be negative");
   require(!t.loss.delta || *t.loss.delta > 0, "--delta must be above 0");
   require(t.loss.beta >= 0, "--beta must not be negative");
   require(t.max_completion_length >= 0, "--max-completion-length must not be negative");
@@ -55,14 +56,16 @@ UpdateOptions checked(UpdateOptions options) {
   require(options.temperature >= 0, "--temperature must not be negative");
   require(options.records_per_step >= 0, "--records-per-step must not be negative");
   require(options.num_iterations >= 1, "--num-iterations must be at least 1");
-  require(options.max_steps >= 0 && options.save_steps >= 0, "--max-steps and --save-steps must not be negative");
+  require(options.max_steps >= 0 && options.save_steps >= 0,
+          "--max-steps and --save-steps must not be negative");
   require(t.tokens_per_batch >= 1, "--tokens-per-batch must be at least 1");
   require(t.rate.lr >= 0 && t.rate.warmup_steps >= 0, "--lr and --warmup-steps must not be negative");
   require(t.rate.schedule == Schedule::kConstant || t.rate.total_steps > 0,
           "--schedule " + options.schedule + " needs --schedule-steps, the step at which the rate reaches 0");
   require(t.adam.beta1 >= 0 && t.adam.beta1 < 1 && t.adam.beta2 >= 0 && t.adam.beta2 < 1,
           "--adam-beta1 and --adam-beta2 must be at least 0 and below 1");
-  require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0, "--adam-epsilon and --weight-decay must not be negative");
+  require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0,
+          "--adam-epsilon and --weight-decay must not be negative");
   require(t.max_grad_norm >= 0, "--max-grad-norm must not be negative");
   t.record_reference = options.ref_model.empty();
   return options;
@@ -148,12 +151,13 @@ class Run {
     require(!source_.empty(), "--model is missing: which model is to be trained?");
     require(!is_occupied(options_.out) || (resumes && same_directory(options_.out, options_.resume)) ||
                 same_directory(options_.out, options_.continued),
-            "--out " + options_.out + " is there and not empty; name a new directory, or give --resume " + options_.out +
-                " to go on with that run");
+            "--out " + options_.out + " is there and not empty; name a new directory, or give --resume " +
+                options_.out + " to go on with that run");
     from_checkpoint_ = resumes || !options_.continued.empty();
     if (from_checkpoint_) state_ = read_state(source_);
     if (resumes) {
-      require(state_.records_per_step == options_.records_per_step && state_.num_iterations == options_.num_iterations,
+      require(state_.records_per_step == options_.records_per_step &&
+                  state_.num_iterations == options_.num_iterations,
               source_ + " was trained with --records-per-step " + std::to_string(state_.records_per_step) +
                   " --num-iterations " + std::to_string(state_.num_iterations) + "; resume it with the same");
     } else {
@@ -169,7 +173,8 @@ class Run {
     if (finished()) return;
     jsonl::LineReader reader(options_.files);
     jsonl::Batch lines;
-    const auto most = static_cast<std::size_t>(options_.records_per_step == 0 ? 64 : options_.records_per_step);
+    const auto most =
+        static_cast<std::size_t>(options_.records_per_step == 0 ? 64 : options_.records_per_step);
     while (reader.next(lines, std::size_t{1} << 22, most)) {
       for (std::size_t i = 0; i < lines.lines.size(); ++i) {
         ++report_.records;
@@ -182,8 +187,9 @@ class Run {
     if (interrupted() != 0) return;  // the records at hand may be a part of a batch only
     if (records_ > 0) train();
     if (!stopped() && (seen_ < state_.batches || state_.iteration > 0)) {
-      throw Error(source_ + " has done " + std::to_string(state_.step) +
-                  " steps, and the input ends before; resume over the same input, or use --continue for new input");
+      throw Error(
+          source_ + " has done " + std::to_string(state_.step) +
+          " steps, and the input ends before; resume over the same input, or use --continue for new input");
     }
   }
 
@@ -207,7 +213,8 @@ class Run {
         for (const std::int64_t id : *ids) {
           if (id >= 0 && id < config_.vocab_size) continue;
           throw RecordError("token id " + std::to_string(id) + " is not in the model's vocabulary of " +
-                            std::to_string(config_.vocab_size) + "; was the record sampled from another model?");
+                            std::to_string(config_.vocab_size) +
+                            "; was the record sampled from another model?");
         }
       }
     }

@@ -30,7 +30,8 @@ struct UpdateOptions {
   std::int64_t records_per_step = 0;  ///< 0: the whole input
   std::int64_t num_iterations = 1;    ///< steps on each batch
   std::int64_t max_steps = 0;         ///< of this run, resumed parts included; 0: no limit
-  std::int64_t save_steps = 20;       ///< a checkpoint every so many steps, besides the one at the end; 0: only that
+  std::int64_t save_steps =
+      20;  ///< a checkpoint every so many steps, besides the one at the end; 0: only that
   std::int64_t seed = 0;
   bool keep_going = false;
   TrainerOptions trainer;
@@ -40,7 +41,8 @@ struct UpdateOptions {
 struct UpdateHooks {
   std::function<void(const Json& metrics)> metrics;
   std::function<void(const std::string& line, const std::string& message)> bad_record;  ///< with keep_going
-  std::function<void(std::uint64_t lines, std::uint64_t done_bytes, std::uint64_t total_bytes, const std::string& note)>
+  std::function<void(std::uint64_t lines, std::uint64_t done_bytes, std::uint64_t total_bytes,
+                     const std::string& note)>
       progress;
 };
 
@@ -50,8 +52,8 @@ struct UpdateReport {
   std::int64_t step = 0;      ///< the checkpoint's step count
 };
 
-/// Trains on the whole input, or until max_steps or a signal; then writes the checkpoint. Throws Error; finished steps
-/// are saved before.
+/// Trains on the whole input, or until max_steps or a signal; then writes the checkpoint. Throws Error;
+/// finished steps are saved before.
 UpdateReport run_update(const UpdateOptions& options, const UpdateHooks& hooks);
 
 }  // namespace leap::training
