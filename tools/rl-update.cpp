@@ -6,14 +6,28 @@
 
 namespace {
 
-using leap::training::UpdateOptions;
+using namespace leap::training;
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
 
 void bind_method(CLI::App& app, UpdateOptions& o) {
   auto& loss = o.trainer.loss;
   const auto add = [&app](const char* name, auto& value, const char* type, const char* help) {
     app.add_option(name, value, help)->type_name(type)->group("Method");
   };
-  add("--loss", o.loss, "NAME", "dr_grpo, grpo, bnpo, dapo, cispo, gspo or sft (default dr_grpo)");
+  const auto choose = [&app](const char* name, auto& value, auto choices, const char* help) {
+    leap::cli::add_choice(app, name, value, choices, help)->group("Method");
+  };
+  choose("--loss", loss.loss,
+         Choices<Loss>{{"dr_grpo", Loss::kDrGrpo},
+                       {"grpo", Loss::kGrpo},
+                       {"bnpo", Loss::kBnpo},
+                       {"dapo", Loss::kDapo},
+                       {"cispo", Loss::kCispo},
+                       {"gspo", Loss::kGspo},
+                       {"sft", Loss::kSft}},
+         "dr_grpo, grpo, bnpo, dapo, cispo, gspo or sft (default dr_grpo)");
   add("--epsilon", loss.epsilon, "X", "The ratio is clipped below 1 - X (default 0.2)");
   add("--epsilon-high", loss.epsilon_high, "X", "The ratio is clipped above 1 + X (default 0.28)");
   add("--delta", loss.delta, "X", "Cap of the ratio in the unclipped term (default off)");
@@ -23,14 +37,20 @@ void bind_method(CLI::App& app, UpdateOptions& o) {
   add("--entropy-coef", loss.entropy_coef, "X", "Weight of an entropy bonus (default 0)");
   add("--max-completion-length", o.trainer.max_completion_length, "L",
       "Constant length of dr_grpo (default: the largest recorded max_tokens of a step, else 1024)");
-  add("--old-logprobs", o.old_logprobs, "WHOSE",
-      "record: the sampler's; recompute: the trainer's before a batch's first step (default record)");
+  choose("--old-logprobs", o.trainer.recompute_old, Choices<bool>{{"record", false}, {"recompute", true}},
+         "record: the sampler's; recompute: the trainer's before a batch's first step (default record)");
   add("--is-cap", o.trainer.is_cap, "C", "With recompute: cap of the weight trainer / sampler (default 2)");
-  add("--temperature", o.temperature, "X", "Of actions whose record has none (default 1)");
-  app.add_flag("--mask-truncated", o.mask_truncated, "Actions that ended at their length limit have no loss")
+  add("--temperature", o.actions.temperature, "X", "Of actions whose record has none (default 1)");
+  app.add_flag("--mask-truncated", o.actions.mask_truncated,
+               "Actions that ended at their length limit have no loss")
       ->group("Method");
-  add("--train", o.train, "WHAT", "turns, decomposition or implementation (default turns)");
-  add("--turn-weight", o.turn_weight, "UNIT", "turn: turns count alike; rollout: rollouts do (default turn)");
+  choose("--train", o.actions.train,
+         Choices<Train>{{"turns", Train::kTurns},
+                        {"decomposition", Train::kDecomposition},
+                        {"implementation", Train::kImplementation}},
+         "turns, decomposition or implementation (default turns)");
+  choose("--turn-weight", o.actions.per_rollout, Choices<bool>{{"turn", false}, {"rollout", true}},
+         "turn: turns count alike; rollout: rollouts do (default turn)");
 }
 
 void bind_optimiser(CLI::App& app, UpdateOptions& o) {
@@ -40,7 +60,11 @@ void bind_optimiser(CLI::App& app, UpdateOptions& o) {
   };
   add("--lr", t.rate.lr, "X", "Learning rate (default 1e-6)");
   add("--warmup-steps", t.rate.warmup_steps, "N", "Steps in which the rate rises to --lr (default 0)");
-  add("--schedule", o.schedule, "NAME", "constant, linear or cosine (default constant)");
+  leap::cli::add_choice<Schedule>(
+      app, "--schedule", t.rate.schedule,
+      {{"constant", Schedule::kConstant}, {"linear", Schedule::kLinear}, {"cosine", Schedule::kCosine}},
+      "constant, linear or cosine (default constant)")
+      ->group("Optimiser");
   add("--schedule-steps", t.rate.total_steps, "N", "Step at which a falling rate reaches 0");
   add("--weight-decay", t.adam.weight_decay, "X",
       "Decoupled, on tensors of two or more dimensions (default 0.01)");
@@ -99,14 +123,14 @@ int main(int argc, char** argv) {
     cli::require_input(stream);
     cli::Progress progress(tool, stream);
     jsonl::LineWriter out(STDOUT_FILENO, "stdout");
-    training::UpdateHooks hooks;
+    UpdateHooks hooks;
     hooks.metrics = [&](const Json& metrics) { out.write(jsonl::dump(metrics) + "\n"); };
     hooks.bad_record = [&](const std::string& line, const std::string& message) {
       tool.report_failed(line, message);
     };
     hooks.progress = [&](std::uint64_t lines, std::uint64_t done, std::uint64_t total,
                          const std::string& note) { progress.update(lines, done, total, note); };
-    const training::UpdateReport report = run_update(options, hooks);
+    const UpdateReport report = run_update(options, hooks);
     cli::write_summary(tool, stream, report.records, {{"steps", report.steps}, {"step", report.step}});
   });
 }

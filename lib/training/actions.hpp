@@ -7,20 +7,9 @@
 #include <vector>
 
 #include "jsonl/json.hpp"
+#include "training/options.hpp"
 
 namespace leap::training {
-
-/// Which completions of a record are trained.
-enum class Train { kTurns, kDecomposition, kImplementation };
-
-struct ActionOptions {
-  Train train = Train::kTurns;
-  bool sft = false;          ///< known-good solutions instead of sampled actions
-  double temperature = 1;    ///< of actions whose record has none
-  bool per_rollout = false;  ///< a turn's weight is 1 / the number of its rollout's actions
-  bool mask_truncated =
-      false;  ///< actions with finish_reason `length` have no loss and are in no denominator
-};
 
 struct Action {
   std::vector<std::int64_t> prompt;      ///< at least one id; no loss

@@ -5,17 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
-
-#include "base/error.hpp"
 
 namespace leap::training {
 namespace {
-
-constexpr std::pair<std::string_view, Loss> kNames[] = {
-    {"dr_grpo", Loss::kDrGrpo}, {"grpo", Loss::kGrpo}, {"bnpo", Loss::kBnpo}, {"dapo", Loss::kDapo},
-    {"cispo", Loss::kCispo},    {"gspo", Loss::kGspo}, {"sft", Loss::kSft},
-};
 
 constexpr double kLargeLogRatio = 80;  // exp of it is finite in fp32
 
@@ -64,13 +56,6 @@ at::Tensor policy_terms(const LossOptions& options, const Tokens& t, TokenStats&
 }
 
 }  // namespace
-
-Loss loss_named(std::string_view name) {
-  for (const auto& [known, loss] : kNames) {
-    if (known == name) return loss;
-  }
-  throw UsageError("unknown loss '" + std::string(name) + "'; one of dr_grpo grpo bnpo dapo cispo gspo sft");
-}
 
 std::vector<double> token_factors(Loss loss, const std::vector<std::int64_t>& lengths, double max_length) {
   const auto actions = static_cast<double>(lengths.size());

@@ -11,25 +11,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
 
+#include "training/options.hpp"
+
 namespace leap::training {
-
-enum class Loss { kDrGrpo, kGrpo, kBnpo, kDapo, kCispo, kGspo, kSft };
-
-/// Throws UsageError on an unknown name.
-Loss loss_named(std::string_view name);
-
-struct LossOptions {
-  Loss loss = Loss::kDrGrpo;
-  double epsilon = 0.2;
-  double epsilon_high = 0.28;
-  std::optional<double> delta;  ///< cap of rho in the unclipped term
-  double beta = 0;              ///< weight of the KL term
-  double entropy_coef = 0;      ///< weight of the entropy, which the loss then rewards
-};
 
 /// The factor of every token of each action in the step's loss. `lengths` are the completion lengths of the
 /// step's unmasked actions, `max_length` is dr_grpo's constant.

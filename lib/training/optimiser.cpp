@@ -8,16 +8,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/error.hpp"
-
 namespace leap::training {
-
-Schedule schedule_named(std::string_view name) {
-  if (name == "constant") return Schedule::kConstant;
-  if (name == "linear") return Schedule::kLinear;
-  if (name == "cosine") return Schedule::kCosine;
-  throw UsageError("unknown schedule '" + std::string(name) + "'; one of constant linear cosine");
-}
 
 double learning_rate(const RateOptions& options, std::int64_t step) {
   const auto warmup = static_cast<double>(options.warmup_steps);

@@ -5,31 +5,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
+
+#include "training/options.hpp"
 
 namespace leap::training {
 
-struct AdamOptions {
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;  ///< decoupled, on tensors with two or more dimensions only
-};
-
-enum class Schedule { kConstant, kLinear, kCosine };
-
-/// Throws UsageError on an unknown name.
-Schedule schedule_named(std::string_view name);
-
-/// Step t of t = 1, 2, .. uses lr * min(1, t / warmup_steps), from there on constant or falling to 0 at
-/// `total_steps`.
-struct RateOptions {
-  double lr = 1e-6;
-  Schedule schedule = Schedule::kConstant;
-  std::int64_t warmup_steps = 0;
-  std::int64_t total_steps = 0;  ///< of the falling schedules
-};
+/// The rate of step `step` (from 1).
 double learning_rate(const RateOptions& options, std::int64_t step);
 
 /// torch.optim.AdamW's update with bias correction. The parameters are fp32 leaves; a parameter without a

@@ -10,20 +10,9 @@
 #include "training/actions.hpp"
 #include "training/losses.hpp"
 #include "training/optimiser.hpp"
+#include "training/options.hpp"
 
 namespace leap::training {
-
-struct TrainerOptions {
-  LossOptions loss;
-  AdamOptions adam;
-  RateOptions rate;
-  double max_grad_norm = 1.0;        ///< 0: off
-  double max_completion_length = 0;  ///< dr_grpo's constant; 0: the largest recorded max_tokens, else 1024
-  bool record_reference = true;      ///< a batch whose actions all have ref_logprobs needs no reference model
-  bool recompute_old = false;        ///< old log-probs are the trainer's own before the batch's first step
-  double is_cap = 2.0;               ///< with recompute_old: cap of the factor trainer / sampler
-  std::int64_t tokens_per_batch = 2048;  ///< most tokens, padding included, in one forward pass
-};
 
 /// The actions of some records, for one or more steps.
 struct Batch {

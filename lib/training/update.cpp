@@ -12,9 +12,11 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "jsonl/lines.hpp"
+#include "training/actions.hpp"
 #include "training/checkpoint.hpp"
 #include "training/staged_directory.hpp"
 #include "training/text_encoder.hpp"
+#include "training/trainer.hpp"
 
 namespace leap::training {
 namespace {
@@ -30,22 +32,13 @@ bool same_directory(const std::string& a, const std::string& b) {
   return !a.empty() && !b.empty() && fs::equivalent(a, b, error);
 }
 
-/// The options with their words turned into values, checked.
+/// The options, each in its range.
 UpdateOptions checked(UpdateOptions options) {
   TrainerOptions& t = options.trainer;
-  t.loss.loss = loss_named(options.loss);
-  t.rate.schedule = schedule_named(options.schedule);
-  const auto choose = [](const std::string& name, const std::string& value, const std::string& other,
-                         const std::string& usual) {
-    require(value == other || value == usual, name + " '" + value + "': must be " + usual + " or " + other);
-    return value == other;
-  };
-  t.recompute_old = choose("--old-logprobs", options.old_logprobs, "recompute", "record");
-  choose("--turn-weight", options.turn_weight, "rollout", "turn");
-  const bool sft = t.loss.loss == Loss::kSft;
-  require(options.train == "turns" || options.train == "decomposition" || options.train == "implementation",
-          "--train '" + options.train + "': must be turns, decomposition or implementation");
-  require(!sft || options.train == "turns", "--loss sft trains solutions; --train does not apply");
+  options.actions.sft = t.loss.loss == Loss::kSft;
+  t.record_reference = options.ref_model.empty();
+  require(!options.actions.sft || options.actions.train == Train::kTurns,
+          "--loss sft trains solutions; --train does not apply");
   require(!options.out.empty(), "--out is missing: where does the checkpoint go?");
   require(t.loss.epsilon >= 0 && t.loss.epsilon_high >= 0,
           "--epsilon and --epsilon-high must not be negative");
@@ -53,21 +46,21 @@ UpdateOptions checked(UpdateOptions options) {
   require(t.loss.beta >= 0, "--beta must not be negative");
   require(t.max_completion_length >= 0, "--max-completion-length must not be negative");
   require(t.is_cap > 0, "--is-cap must be above 0");
-  require(options.temperature >= 0, "--temperature must not be negative");
+  require(options.actions.temperature >= 0, "--temperature must not be negative");
   require(options.records_per_step >= 0, "--records-per-step must not be negative");
   require(options.num_iterations >= 1, "--num-iterations must be at least 1");
   require(options.max_steps >= 0 && options.save_steps >= 0,
           "--max-steps and --save-steps must not be negative");
   require(t.tokens_per_batch >= 1, "--tokens-per-batch must be at least 1");
-  require(t.rate.lr >= 0 && t.rate.warmup_steps >= 0, "--lr and --warmup-steps must not be negative");
+  require(std::isfinite(t.rate.lr) && t.rate.lr >= 0 && t.rate.warmup_steps >= 0,
+          "--lr and --warmup-steps must be numbers that are not negative");
   require(t.rate.schedule == Schedule::kConstant || t.rate.total_steps > 0,
-          "--schedule " + options.schedule + " needs --schedule-steps, the step at which the rate reaches 0");
+          "a --schedule that falls needs --schedule-steps, the step at which the rate reaches 0");
   require(t.adam.beta1 >= 0 && t.adam.beta1 < 1 && t.adam.beta2 >= 0 && t.adam.beta2 < 1,
           "--adam-beta1 and --adam-beta2 must be at least 0 and below 1");
   require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0,
           "--adam-epsilon and --weight-decay must not be negative");
   require(t.max_grad_norm >= 0, "--max-grad-norm must not be negative");
-  t.record_reference = options.ref_model.empty();
   return options;
 }
 
@@ -116,12 +109,6 @@ class RewardStats {
 class Run {
  public:
   Run(const UpdateOptions& options, const UpdateHooks& hooks) : options_(checked(options)), hooks_(hooks) {
-    actions_.sft = options_.trainer.loss.loss == Loss::kSft;
-    if (options_.train == "decomposition") actions_.train = Train::kDecomposition;
-    if (options_.train == "implementation") actions_.train = Train::kImplementation;
-    actions_.temperature = options_.temperature;
-    actions_.per_rollout = options_.turn_weight == "rollout";
-    actions_.mask_truncated = options_.mask_truncated;
     choose_source();
     config_ = model::read_config(source_);
   }
@@ -206,8 +193,8 @@ class Run {
   }
 
   std::vector<Action> checked_actions(const Json& record) {
-    if (actions_.sft && encoder_ == nullptr) encoder_ = make_text_encoder(source_, config_);
-    std::vector<Action> actions = actions_of(record, actions_, encoder_.get());
+    if (options_.actions.sft && encoder_ == nullptr) encoder_ = make_text_encoder(source_, config_);
+    std::vector<Action> actions = actions_of(record, options_.actions, encoder_.get());
     for (const Action& action : actions) {
       for (const auto* ids : {&action.prompt, &action.completion}) {
         for (const std::int64_t id : *ids) {
@@ -297,7 +284,6 @@ class Run {
 
   UpdateOptions options_;
   const UpdateHooks& hooks_;
-  ActionOptions actions_;
   std::string source_;  // where weights, config and tokenizer come from
   bool from_checkpoint_ = false;
   model::ModelConfig config_;

@@ -4,38 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "jsonl/json.hpp"
-#include "training/actions.hpp"
-#include "training/trainer.hpp"
+#include "training/options.hpp"
 
 namespace leap::training {
-
-struct UpdateOptions {
-  std::vector<std::string> files;  ///< none: stdin
-  std::string model;               ///< where a new run's weights come from
-  std::string out;                 ///< the checkpoint to write
-  std::string resume;              ///< go on from this checkpoint over the same input, if it is there already
-  std::string continued;           ///< weights, moments and step count from this checkpoint, for new input
-  std::string ref_model;           ///< reference of the KL term; default `model`
-  std::string loss = "dr_grpo";
-  std::string old_logprobs = "record";
-  std::string train = "turns";
-  std::string turn_weight = "turn";
-  std::string schedule = "constant";
-  std::string device = "auto";
-  double temperature = 1.0;
-  bool mask_truncated = false;
-  std::int64_t records_per_step = 0;  ///< 0: the whole input
-  std::int64_t num_iterations = 1;    ///< steps on each batch
-  std::int64_t max_steps = 0;         ///< of this run, resumed parts included; 0: no limit
-  std::int64_t save_steps =
-      20;  ///< a checkpoint every so many steps, besides the one at the end; 0: only that
-  std::int64_t seed = 0;
-  bool keep_going = false;
-  TrainerOptions trainer;
-};
 
 /// What a run tells its caller as it goes.
 struct UpdateHooks {

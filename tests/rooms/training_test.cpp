@@ -117,8 +117,11 @@ T member(const Json& object, const char* key, T otherwise) {
 UpdateOptions options_of(const Json& golden, const std::string& out) {
   UpdateOptions options = golden_options(out);
   TrainerOptions& t = options.trainer;
-  options.loss = golden["loss"].get<std::string>();
-  if (options.loss == "sft") options.files = {(kGolden / "sft.jsonl").string()};
+  static const std::map<std::string, Loss> kLosses = {
+      {"dr_grpo", Loss::kDrGrpo}, {"grpo", Loss::kGrpo}, {"bnpo", Loss::kBnpo}, {"dapo", Loss::kDapo},
+      {"cispo", Loss::kCispo},    {"gspo", Loss::kGspo}, {"sft", Loss::kSft}};
+  t.loss.loss = kLosses.at(golden["loss"].get<std::string>());
+  if (t.loss.loss == Loss::kSft) options.files = {(kGolden / "sft.jsonl").string()};
   t.loss.epsilon = member(golden, "epsilon", 0.2);
   t.loss.epsilon_high = member(golden, "epsilon_high", 0.28);
   if (golden.contains("delta")) t.loss.delta = golden["delta"].get<double>();
@@ -127,9 +130,9 @@ UpdateOptions options_of(const Json& golden, const std::string& out) {
   if (reference == "model") options.ref_model = (kGolden / "reference").string();
   if (reference == "self") options.ref_model = (kGolden / "model").string();
   t.max_completion_length = member(golden, "max_completion_length", 16);
-  options.old_logprobs = member(golden, "old_logprobs", std::string("record"));
+  t.recompute_old = golden.contains("old_logprobs");
   t.is_cap = member(golden, "is_cap", 2.0);
-  options.mask_truncated = member(golden, "mask_truncated", false);
+  options.actions.mask_truncated = member(golden, "mask_truncated", false);
   t.rate.lr = golden["lr"].get<double>();
   t.rate.warmup_steps = member(golden, "warmup_steps", std::int64_t{0});
   t.max_grad_norm = member(golden, "max_grad_norm", 1.0);
@@ -194,7 +197,7 @@ TEST_CASE("a run that was stopped and resumed leaves the bytes of an undisturbed
     options.records_per_step = 2;
     options.num_iterations = 3;
     options.max_steps = max_steps;
-    options.old_logprobs = "recompute";
+    options.trainer.recompute_old = true;
     options.trainer.loss.beta = 0.05;
     options.ref_model = (kGolden / "reference").string();
     return options;
@@ -287,7 +290,7 @@ TEST_CASE("masked tokens are in no denominator, and a batch without tokens chang
   write_text(scratch / "in.jsonl", head + "\n" + R"({"id":"b"})" + "\n");
   UpdateOptions options = golden_options(scratch / "out");
   options.files = {scratch / "in.jsonl"};
-  options.mask_truncated = true;
+  options.actions.mask_truncated = true;
   options.records_per_step = 1;
   const Outcome outcome = update(options);
   REQUIRE(outcome.metrics.size() == 2);
