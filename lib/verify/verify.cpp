@@ -457,8 +457,10 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
   if (!program.failed.empty()) {
     std::string words = "The program does not compile.\n" + program.message;
     if (task.language == "python" && program.line > 0) words += line_words(code, program.line);
-    Json out =
-        plain_verdict(program.failed, "compile", shorten(strip(words), kFeedbackBytes, " ... (shortened)"));
+    if (program.in_driver)
+      words = "`" + task.entry_point + "` is not defined, or not with the signature that the tests use.";
+    Json out = plain_verdict(program.in_driver ? "interface_error" : program.failed, "compile",
+                             shorten(strip(words), kFeedbackBytes, " ... (shortened)"));
     if (cases && cases->is_array() && task.type != "script") out["total"] = cases->size();
     if (task.type == "script") out["total"] = 1;
     out["device"] = "cpu";
