@@ -740,10 +740,10 @@ class Evaluator {
                        std::initializer_list<const char*> names = {}) const {
     if (arguments.values.size() > count)
       unsupported(what + " with " + std::to_string(arguments.values.size()) + " arguments");
-    for (const auto& [key, value] : arguments.named) {
+    for (const auto& item : arguments.named) {
       const bool known =
-          std::any_of(names.begin(), names.end(), [&](const char* name) { return key == name; });
-      if (!known) unsupported(what + " with the argument '" + key + "'");
+          std::any_of(names.begin(), names.end(), [&](const char* name) { return item.first == name; });
+      if (!known) unsupported(what + " with the argument '" + item.first + "'");
     }
   }
 
