@@ -110,7 +110,7 @@ class CpuEngine final : public Engine {
 
   const ModelConfig& config() const override { return config_; }
   Sequence open() override;
-  Sequence fork(Sequence sequence) override;
+  Sequence branch(Sequence sequence) override;
   void close(Sequence sequence) override;
   void forward(const std::vector<Chunk>& chunks, std::vector<float>& logits) override;
   std::size_t logits_stride() const override { return round_up(vocab_); }
@@ -307,7 +307,7 @@ Engine::Sequence CpuEngine::open() {
   return states_.size() - 1;
 }
 
-Engine::Sequence CpuEngine::fork(Sequence sequence) {
+Engine::Sequence CpuEngine::branch(Sequence sequence) {
   const Sequence copy = open();
   states_[copy] = states_[sequence];
   for (std::size_t page : states_[copy].pages) ++pages_[page].users;

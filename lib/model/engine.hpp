@@ -34,7 +34,7 @@ class Engine {
 
   virtual Sequence open() = 0;  ///< an empty sequence
   /// A sequence with the same ids so far; what was computed for them is shared or copied.
-  virtual Sequence fork(Sequence sequence) = 0;
+  virtual Sequence branch(Sequence sequence) = 0;
   virtual void close(Sequence sequence) = 0;
 
   /// Appends each chunk to its sequence (no sequence twice) and writes the wanted logits into `logits`, a row

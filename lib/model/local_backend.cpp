@@ -192,7 +192,7 @@ void Run::start() {
                                           request.keys[index],
                                           index,
                                           ids,
-                                          engine_.fork(prompt->sequence),
+                                          engine_.branch(prompt->sequence),
                                           {},
                                           {},
                                           tokenizer::TextStream(backend_.tokenizer_, options_.stop),

@@ -35,7 +35,7 @@ class TorchEngine final : public Engine {
 
   const ModelConfig& config() const override { return decoder_.config(); }
   Sequence open() override;
-  Sequence fork(Sequence sequence) override;
+  Sequence branch(Sequence sequence) override;
   void close(Sequence sequence) override { open_[sequence] = false; }
   void forward(const std::vector<Chunk>& chunks, std::vector<float>& logits) override;
   std::size_t logits_stride() const override {
@@ -100,7 +100,7 @@ Engine::Sequence TorchEngine::open() {
   return slot;
 }
 
-Engine::Sequence TorchEngine::fork(Sequence sequence) {
+Engine::Sequence TorchEngine::branch(Sequence sequence) {
   const c10::InferenceMode guard;
   const Sequence copy = open();
   length_[copy] = length_[sequence];
