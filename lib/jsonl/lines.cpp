@@ -126,6 +126,17 @@ bool LineReader::next(Batch& batch, std::size_t target_bytes, std::size_t max_li
   return false;
 }
 
+bool LineReader::ready() {
+  while (interrupted() == 0 && fd_ >= 0 && !end_of_file_ &&
+         pending_.find('\n', scanned_) == std::string::npos) {
+    scanned_ = pending_.size();
+    pollfd input{fd_, POLLIN, 0};
+    if (poll(&input, 1, 0) == 0) return false;
+    fill();
+  }
+  return true;
+}
+
 void LineWriter::write(std::string_view lines) {
   while (!lines.empty()) {
     const ssize_t written = ::write(fd_, lines.data(), lines.size());

@@ -37,6 +37,9 @@ class LineReader {
   /// opened or read.
   bool next(Batch& batch, std::size_t target_bytes, std::size_t max_lines);
 
+  /// Would next() return without waiting for more input?
+  bool ready();
+
   /// Bytes handed out so far, and in all (0 when an input is no regular file).
   std::uint64_t bytes_read() const { return bytes_read_; }
   std::uint64_t bytes_total() const { return bytes_total_; }
