@@ -3,7 +3,7 @@
 
 A block of an EXAMPLES section, or of README.md, whose first line starts with "$ " is run: each "$ " line is a command
 (here-documents belong to it), the lines after it, if any, are what it prints. A mark before the block (`.\\" test: MARK`
-or `<!-- test: MARK -->`) says more: `skip`: not run; `model`: needs the embedded model and LibTorch. Blocks of a
+or `<!-- test: MARK -->`) says more: `skip`: not run; `model`: needs the embedded model and local models built. Blocks of a
 document share one scratch copy of examples/.
 """
 import json
@@ -23,6 +23,7 @@ TOOLS = [tool for tool in SEVEN if (BIN / tool).exists()]
 PAGES = sorted((ROOT / "man").glob("*.[1-9]"))
 README = ROOT / "README.md"
 MODEL = ROOT / "models" / "smollm2"
+LOCAL = BIN.parent / "lib" / "leap-local.so"
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 
 
@@ -134,7 +135,7 @@ class Words(unittest.TestCase):
             for mark, lines in blocks:
                 if not lines[0].startswith("$ ") or mark == "skip":
                     continue
-                if mark == "model" and not (MODEL.exists() and "rl-update" in TOOLS and "leap-verify" in TOOLS):
+                if mark == "model" and not (MODEL.exists() and LOCAL.exists()):
                     continue
                 if any(re.search(rf"(?<![\w-]){tool}(?![\w-])", line) for tool in SEVEN if tool not in TOOLS
                        for line in lines):

@@ -13,6 +13,7 @@
 #include <ATen/ops/silu.h>
 
 #include "base/error.hpp"
+#include "model/layout.hpp"
 
 namespace leap::model {
 
@@ -34,15 +35,14 @@ at::ScalarType parse_dtype(const std::string& name) {
   throw UsageError("dtype '" + name + "': must be float32 or bfloat16");
 }
 
-/// Takes tensors out of the checkpoint in order, checks their shapes, and notes them as parameters.
+/// Takes checked tensors out of the checkpoint and notes them as parameters.
 class Decoder::Loader {
  public:
   Loader(Decoder& decoder, const SafetensorsReader& reader) : decoder_(decoder), reader_(reader) {}
 
-  at::Tensor take(const std::string& name, std::vector<std::int64_t> shape) {
+  at::Tensor take(const std::string& name) {
     const TensorView& view = reader_.at(name);
-    if (view.shape != shape) throw Error("tensor '" + name + "': its shape does not suit config.json");
-    at::Tensor tensor = at::empty(shape, at::TensorOptions().dtype(at::kFloat));
+    at::Tensor tensor = at::empty(view.shape, at::TensorOptions().dtype(at::kFloat));
     widen(view, 0, view.elements(), tensor.data_ptr<float>());
     tensor = tensor.to(decoder_.device_, decoder_.dtype_);
     decoder_.parameters_.emplace_back(name, tensor);
@@ -50,22 +50,10 @@ class Decoder::Loader {
     return tensor;
   }
 
-  void take(Linear& linear, const std::string& name, std::int64_t out, std::int64_t in, bool bias) {
-    linear.weight = take(name + ".weight", {out, in});
-    if (bias) linear.bias = take(name + ".bias", {out});
+  void take(Linear& linear, const std::string& name, bool bias) {
+    linear.weight = take(name + ".weight");
+    if (bias) linear.bias = take(name + ".bias");
     decoder_.linears_[name + ".weight"] = &linear;
-  }
-
-  /// A tensor without a place would silently change what the model computes.
-  void refuse_leftovers() const {
-    for (const TensorView& view : reader_.tensors()) {
-      const bool computed = view.name.ends_with(".rotary_emb.inv_freq");
-      const bool second_head = decoder_.config_.tied && view.name == "lm_head.weight";
-      bool known = computed || second_head;
-      for (const auto& parameter : decoder_.parameters_) known = known || parameter.first == view.name;
-      if (!known)
-        throw Error("tensor '" + view.name + "' has no place in a " + decoder_.config_.model_type + " model");
-    }
   }
 
  private:
@@ -76,36 +64,34 @@ class Decoder::Loader {
 Decoder::Decoder(const std::string& dir, at::ScalarType dtype, at::Device device)
     : config_(read_config(dir)), dtype_(dtype), device_(device) {
   const SafetensorsReader reader(dir);
-  const std::int64_t d = config_.hidden_size, q = config_.heads * config_.head_dim,
-                     kv = config_.kv_heads * config_.head_dim, ffn = config_.intermediate_size;
   try {
+    check_layout(config_, reader);
     Loader loader(*this, reader);
-    embedding_ = loader.take("model.embed_tokens.weight", {config_.vocab_size, d});
+    embedding_ = loader.take("model.embed_tokens.weight");
     layers_.resize(static_cast<std::size_t>(config_.layers));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       Layer& layer = layers_[i];
       const std::string name = "model.layers." + std::to_string(i) + ".";
-      layer.input_norm = loader.take(name + "input_layernorm.weight", {d});
-      loader.take(layer.q, name + "self_attn.q_proj", q, d, config_.qkv_bias);
-      loader.take(layer.k, name + "self_attn.k_proj", kv, d, config_.qkv_bias);
-      loader.take(layer.v, name + "self_attn.v_proj", kv, d, config_.qkv_bias);
+      layer.input_norm = loader.take(name + "input_layernorm.weight");
+      loader.take(layer.q, name + "self_attn.q_proj", config_.qkv_bias);
+      loader.take(layer.k, name + "self_attn.k_proj", config_.qkv_bias);
+      loader.take(layer.v, name + "self_attn.v_proj", config_.qkv_bias);
       if (config_.qk_norm) {
-        layer.q_norm = loader.take(name + "self_attn.q_norm.weight", {config_.head_dim});
-        layer.k_norm = loader.take(name + "self_attn.k_norm.weight", {config_.head_dim});
+        layer.q_norm = loader.take(name + "self_attn.q_norm.weight");
+        layer.k_norm = loader.take(name + "self_attn.k_norm.weight");
       }
-      loader.take(layer.o, name + "self_attn.o_proj", d, q, config_.o_bias);
-      layer.post_norm = loader.take(name + "post_attention_layernorm.weight", {d});
-      loader.take(layer.gate, name + "mlp.gate_proj", ffn, d, config_.mlp_bias);
-      loader.take(layer.up, name + "mlp.up_proj", ffn, d, config_.mlp_bias);
-      loader.take(layer.down, name + "mlp.down_proj", d, ffn, config_.mlp_bias);
+      loader.take(layer.o, name + "self_attn.o_proj", config_.o_bias);
+      layer.post_norm = loader.take(name + "post_attention_layernorm.weight");
+      loader.take(layer.gate, name + "mlp.gate_proj", config_.mlp_bias);
+      loader.take(layer.up, name + "mlp.up_proj", config_.mlp_bias);
+      loader.take(layer.down, name + "mlp.down_proj", config_.mlp_bias);
     }
-    final_norm_ = loader.take("model.norm.weight", {d});
+    final_norm_ = loader.take("model.norm.weight");
     if (config_.tied) {
       head_.weight = embedding_;
     } else {
-      loader.take(head_, "lm_head", config_.vocab_size, d, false);
+      loader.take(head_, "lm_head", false);
     }
-    loader.refuse_leftovers();
   } catch (const Error& e) {
     throw Error(dir + ": " + e.what());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.hpp"
 #include "tokenizer/unicode.hpp"
@@ -15,8 +16,39 @@ bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
 }
 
+/// Puts long runs of combining marks into canonical order, for which utf8proc needs quadratic time; the
+/// normal forms of the text stay what they are.
+void order_marks(std::string& text) {
+  constexpr std::size_t kLong = 32;
+  std::vector<std::pair<int, std::uint32_t>> run;  // combining class, code point
+  std::size_t begin = 0, length = 0;
+  const auto flush = [&](std::size_t end) {
+    if (run.size() > kLong) {
+      std::stable_sort(run.begin(), run.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::string sorted;
+      for (const auto& mark : run) append_char(sorted, mark.second);
+      text.replace(begin, end - begin, sorted);
+    }
+    run.clear();
+  };
+  for (std::size_t i = 0; i < text.size(); i += length) {
+    const std::uint32_t c = decode_char(text.data() + i, length);
+    const int order =
+        c < 0x300 ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+    if (order == 0) {
+      flush(i);
+      begin = i + length;
+    } else {
+      run.emplace_back(order, c);
+    }
+  }
+  flush(text.size());
+}
+
 void normal_form(std::string& text, int options) {
   if (is_ascii(text)) return;
+  order_marks(text);
   utf8proc_uint8_t* out = nullptr;
   const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
                                    static_cast<utf8proc_ssize_t>(text.size()), &out,

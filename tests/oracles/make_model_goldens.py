@@ -27,6 +27,22 @@ MODELS = {  # name: config, dtype it is stored in, most bytes a shard
 }
 
 
+def tokenizer_json():
+    """A byte-level BPE of 90 tokens for models of 97: the last ids stand for no text."""
+    characters = [chr(c) for c in range(33, 127) if chr(c) not in "<>|~^`{}\\$&"] + ["\u0120", "\u010a"]
+    merges = [("\u0120", "a"), ("e", "r")]
+    tokens = ["<pad>", "<|end|>", "<|stop|>"] + characters + ["".join(pair) for pair in merges]
+    assert len(tokens) == 90
+    special = [{"id": i, "content": t, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+                "special": True} for i, t in enumerate(tokens[:3])]
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+             "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+             "vocab": {t: i for i, t in enumerate(tokens)}, "merges": [list(pair) for pair in merges]}
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+            "pre_tokenizer": level, "post_processor": None, "decoder": level, "model": model}
+
+
 def logprobs(model, prompt, completion, temperature=1.0):
     with torch.no_grad():
         logits = model(torch.tensor([prompt + completion])).logits[0].float() / temperature
@@ -35,13 +51,15 @@ def logprobs(model, prompt, completion, temperature=1.0):
 
 
 def greedy(model, prompt, count):
-    """Plain argmax; no cache, no end ids, lowest id first."""
-    ids = list(prompt)
+    """Plain argmax, lowest id first; no end ids."""
+    out, step, cache = [], torch.tensor([prompt]), None
     with torch.no_grad():
         for _ in range(count):
-            logits = model(torch.tensor([ids])).logits[0, -1].float()
-            ids.append(int((logits == logits.max()).nonzero()[0, 0]))
-    return ids[len(prompt):]
+            result = model(step, past_key_values=cache, use_cache=True)
+            cache, logits = result.past_key_values, result.logits[0, -1].float()
+            out.append(int((logits == logits.max()).nonzero()[0, 0]))
+            step = torch.tensor([out[-1:]])
+    return out
 
 
 def cases(model, prompts, count):
@@ -69,6 +87,7 @@ def tiny(out):
             logits = model(torch.tensor([prompts[1]])).logits[0]
         golden = {"logits": [[round(x, 6) for x in row] for row in logits.tolist()], "cases": cases(model, prompts, 24)}
         (folder / "golden.json").write_text(json.dumps(golden) + "\n")
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json()) + "\n")
 
 
 def smollm2(source, out):
