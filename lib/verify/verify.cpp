@@ -1,6 +1,8 @@
 #include "verify/verify.hpp"
 
 #include <signal.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <cmath>
 #include <cstring>
@@ -504,35 +506,74 @@ Json Verifier::verdict_of_turn(const Json& task, const Json& turn) {
   return verdict(task, records::code_of_turn(turn, task));
 }
 
+namespace {
+
+bool has_verdict(const Json& turn) {
+  const Json* verdict = find(turn, "verdict");
+  return verdict && !text_of(*verdict, "status").empty();
+}
+
+}  // namespace
+
 bool Verifier::verify_record(Json& record) {
   Json* rollouts = find(record, "rollouts");
   if (!rollouts) return false;
   if (!rollouts->is_array()) throw RecordError("rollouts: must be an array");
-  std::map<std::string, Json> known;
-  bool any = false;
+
+  // The programs to run, each once, with the turns that hold them.
+  struct Job {
+    records::Code code;
+    std::vector<Json*> turns;
+    Json verdict;
+  };
+  std::vector<Job> jobs;
+  std::map<std::string, std::size_t> known;
+  std::vector<Json*> changed;  // rollouts
   for (std::size_t i = 0; i < rollouts->size(); ++i) {
     const std::string where = "rollouts[" + std::to_string(i) + "]";
     Json& rollout = (*rollouts)[i];
     Json* turns = find(rollout, "turns");
     if (!turns || !turns->is_array()) throw RecordError(where + ".turns: must be an array");
-    bool changed = false;
+    bool any = false;
     for (std::size_t t = 0; t < turns->size(); ++t) {
       Json& turn = (*turns)[t];
       if (!turn.is_object())
         throw RecordError(where + ".turns[" + std::to_string(t) + "]: must be an object");
-      const Json* old = find(turn, "verdict");
-      if (old && !text_of(*old, "status").empty()) continue;
-      const Json& task = member(record, "task", "record");
-      const records::Code code = records::code_of_turn(turn, task);
-      auto found = known.find(code.text);
-      if (found == known.end()) found = known.emplace(code.text, verdict(task, code)).first;
-      turn["verdict"] = found->second;
-      changed = true;
+      if (has_verdict(turn)) continue;
+      records::Code code = records::code_of_turn(turn, member(record, "task", "record"));
+      const auto [found, fresh] = known.emplace(code.text, jobs.size());
+      if (fresh) jobs.push_back({std::move(code), {}, {}});
+      jobs[found->second].turns.push_back(&turn);
+      any = true;
     }
-    if (changed) set_state(rollout);
-    any = any || changed;
+    if (any) changed.push_back(&rollout);
   }
-  return any;
+  if (jobs.empty()) return false;
+
+  // Isolated: while it waits for one of these, a thread must not start on another line.
+  const Json& task = member(record, "task", "record");
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(std::size_t{0}, jobs.size(),
+                      [&](std::size_t i) { jobs[i].verdict = verdict(task, jobs[i].code); });
+  });
+  for (Job& job : jobs) {
+    for (Json* turn : job.turns) (*turn)["verdict"] = job.verdict;
+  }
+  for (Json* rollout : changed) set_state(*rollout);
+  return true;
+}
+
+bool is_verified(const Json& record) {
+  const Json* rollouts = find(record, "rollouts");
+  if (!rollouts || !rollouts->is_array()) return true;
+  for (const Json& rollout : *rollouts) {
+    const Json* turns = find(rollout, "turns");
+    if (!turns || !turns->is_array()) return false;
+    for (const Json& turn : *turns) {
+      if (!has_verdict(turn)) return false;
+    }
+  }
+  return true;
 }
 
 void set_state(Json& rollout) {

@@ -37,14 +37,17 @@ class Verifier {
   /// The verdict of one turn (of its code, or `no_code`).
   Json verdict_of_turn(const Json& task, const Json& turn);
 
-  /// Gives every turn without a verdict one, and every rollout its state (identical code is run once). True
-  /// if anything was done.
+  /// Gives every turn without a verdict one, and every rollout its state. Identical code is run once, different
+  /// programs in parallel (TBB). True if anything was done.
   bool verify_record(Json& record);
 
  private:
   class Judge;
   std::unique_ptr<Judge> judge_;
 };
+
+/// Has every turn a verdict?
+bool is_verified(const Json& record);
 
 /// Sets `state` of a rollout whose turns have verdicts: `solved`, else `open` where there was none.
 void set_state(Json& rollout);
