@@ -199,11 +199,11 @@ Result Runner::run_once(const std::string& input, const Limits& limits) {
   return result;
 }
 
-bool Runner::serve(const std::string& entry_point, const Limits& limits, Result& result) {
+bool Runner::serve(const std::string& entry_point, bool rich, const Limits& limits, Result& result) {
   Child child;
   child.kind = program_.native ? "driver" : "serve";
   child.payload = program_.native ? "program" : "";
-  child.arguments = {"solution.py", entry_point};
+  child.arguments = {"solution.py", entry_point, rich ? "rich" : "plain"};
   child.limits = limits;
   sandbox::Box& box = lease_.box();
   box.start(child);
@@ -225,7 +225,7 @@ Result Runner::call_once(const std::string& entry_point, const std::string& args
                          std::string& value, const Limits& limits) {
   Result result;
   value.clear();
-  if (!serve(entry_point, limits, result)) return result;
+  if (!serve(entry_point, false, limits, result)) return result;
   sandbox::Box& box = lease_.box();
   box.send({args, kwargs});
   Fields message;
@@ -247,7 +247,7 @@ Result Runner::call_once(const std::string& entry_point, const std::string& args
 
 Result Runner::script_once(const Script& script, const Limits& limits, Lease& judge) {
   Result result;
-  if (!serve(script.entry_point, limits, result)) return result;
+  if (!serve(script.entry_point, true, limits, result)) return result;
   sandbox::Box& candidate = lease_.box();
   sandbox::Box& tester = judge.box();
   Child child;
@@ -274,10 +274,13 @@ Result Runner::script_once(const Script& script, const Limits& limits, Lease& ju
       if (at(reply, 0) == "raise") {
         raised = {};
         read_error(reply, 1, raised);
-        tester.send({"raise", raised.error_type, at(reply, 3), at(reply, 4)});
-        continue;
       }
       try {
+        if (at(reply, 0) == "raise") {
+          if (!at(reply, 4).empty()) read_marshal(at(reply, 4));
+          tester.send({"raise", raised.error_type, at(reply, 3), at(reply, 4)});
+          continue;
+        }
         if (at(reply, 0) != "value") throw RecordError("no value");
         read_marshal(at(reply, 1));
         tester.send({"value", at(reply, 1)});

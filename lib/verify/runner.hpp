@@ -53,8 +53,9 @@ class Runner {
                    std::string& value, const sandbox::Limits& limits);
   Result script_once(const Script& script, const sandbox::Limits& limits, Lease& judge);
   Result together_once(const Script& script, const sandbox::Limits& limits);
-  /// Starts the program as a server of calls. True when it is ready, else `result` says why not.
-  bool serve(const std::string& entry_point, const sandbox::Limits& limits, Result& result);
+  /// Starts the program as a server of calls. True when it is ready, else `result` says why not. `rich`:
+  /// answers keep Python's tuples, sets and bytes apart from lists, for tests in Python.
+  bool serve(const std::string& entry_point, bool rich, const sandbox::Limits& limits, Result& result);
   /// Turns how it ended into a status; `complete`: it did all that it had to.
   void judge_end(const sandbox::Ended& ended, bool complete, Result& result) const;
   void read_error(const sandbox::Fields& message, std::size_t first, Result& result) const;

@@ -13,7 +13,7 @@
 namespace leap::verify {
 
 struct Value {
-  enum class Kind { kNull, kBool, kInt, kBig, kFloat, kText, kList, kDict };
+  enum class Kind { kNull, kBool, kInt, kBig, kFloat, kText, kList, kDict, kOther };
 
   Kind kind = Kind::kNull;
   std::int64_t integer = 0;           ///< kInt, kBool

@@ -304,6 +304,9 @@ TEST_CASE("assertions run apart from the candidate", "[verify]") {
   CHECK(status(script_task("assert f(\n"), "def f(x): return 2 * x") == "problem_error");
   CHECK(status(script_task("assert g(2) == 4"), "def f(x): return 2 * x") == "problem_error");
   CHECK(status(script_task("assert f(lambda: 4) == 4"), "def f(x): return x()") == "problem_error");
+  CHECK(status(script_task("assert f((1, 2)) == ((1, 2), {1, 2}, b'x', {(1, 2): None})"),
+               "def f(x): return x, set(x), b'x', {x: None}") == "ok");
+  CHECK(status(script_task("assert f((1, 2)) == (1, 2)"), "def f(x): return list(x)") == "wrong_answer");
   // A candidate cannot buy an unscorable verdict, nor run code in the tests' process.
   CHECK(status(script_task("assert f(f(2)) == 4"), "def f(x): return {1, 2}") == "wrong_answer");
   CHECK(status(script_task("assert f(2)[0] == 4"), "def f(x): return None") == "wrong_answer");
