@@ -407,8 +407,10 @@ void CpuEngine::pass(const std::vector<Row>& rows, float* logits) {
         kGrain);
     workers_.for_each(
         n, [&](std::size_t r) { rotate_and_store(i, rows[r], r); }, 8);
-    workers_.for_each(tiles.size() * kv_heads_,
-                      [&](std::size_t task) { attend(i, rows, tiles[task / kv_heads_], task % kv_heads_); });
+    // By head first: sequences with the same beginning read the same pages one after the other.
+    workers_.for_each(tiles.size() * kv_heads_, [&](std::size_t task) {
+      attend(i, rows, tiles[task % tiles.size()], task / tiles.size());
+    });
     workers_.for_each(
         layer.o.panels(),
         [&](std::size_t p) {

@@ -84,7 +84,12 @@ class Run {
  public:
   Run(LocalBackend& backend, const SamplingOptions& options, const sampling::NextRequest& next,
       const sampling::Done& done)
-      : backend_(backend), engine_(*backend.engine_), options_(options), next_(next), done_(done) {
+      : backend_(backend),
+        engine_(*backend.engine_),
+        options_(options),
+        next_(next),
+        done_(done),
+        no_text_(backend.tokenizer_, options.stop) {
     const std::size_t memory = backend.options_.kv_memory_mb << 20;
     if (memory > 0) budget_ = memory / engine_.bytes_per_id();
   }
@@ -117,6 +122,7 @@ class Run {
   const SamplingOptions& options_;
   const sampling::NextRequest& next_;
   const sampling::Done& done_;
+  const tokenizer::TextStream no_text_;
   std::size_t budget_ = 0;  ///< most ids held; 0: no bound
   std::size_t held_ = 0;    ///< ids whose memory is spoken for
   bool ended_ = false;
@@ -187,16 +193,15 @@ void Run::start() {
            (active_.empty() || fits(completion_cost()))) {
       held_ += completion_cost();
       const std::size_t index = prompt->started++;
-      active_.push_back(
-          std::make_unique<Active>(Active{request.tag,
-                                          request.keys[index],
-                                          index,
-                                          ids,
-                                          engine_.branch(prompt->sequence),
-                                          {},
-                                          {},
-                                          tokenizer::TextStream(backend_.tokenizer_, options_.stop),
-                                          {}}));
+      active_.push_back(std::make_unique<Active>(Active{request.tag,
+                                                        request.keys[index],
+                                                        index,
+                                                        ids,
+                                                        engine_.branch(prompt->sequence),
+                                                        {},
+                                                        {},
+                                                        no_text_,
+                                                        {}}));
       rows.emplace_back(active_.back().get(), prompt->logits.data());
     }
     if (prompt->started < request.keys.size()) break;
