@@ -70,6 +70,8 @@ def write_all(fd, data):
 def leave():
     """The parent is gone, or nothing can be said to it any more."""
     kill_children(None)
+    if not CONTAINED and clean(WORK_DIR):
+        os.rmdir(WORK_DIR)
     os._exit(0)
 
 

@@ -108,9 +108,11 @@ bool is_free_function(const std::string& code, const std::string& name) {
   return false;
 }
 
+/// The candidate's text under its own name and line numbers. The empty line is for a last line that ends in a
+/// backslash.
 std::string candidate_part(const std::string& code) {
   return "#define main leap_candidate_main\n#line 1 \"solution.cpp\"\n" + code +
-         "\n#line 1 \"driver.cpp\"\n#undef main\n";
+         "\n\n#line 1 \"driver.cpp\"\n#undef main\n";
 }
 
 std::string address_of(const std::string& code, const std::string& entry_point) {
@@ -155,19 +157,31 @@ std::vector<CppSource> cpp_tester(const std::string& tests, const std::string& c
 }
 
 std::vector<CppSource> cpp_together(const std::string& code, const std::string& entry_point,
-                                    const std::string& tests, const std::string& call) {
-  std::string text = "#define LEAP_TOGETHER\n#include \"driver.h\"\n" + candidate_part(code) +
-                     "#undef NDEBUG\n#undef assert\n#include <cassert>\n";
+                                    const std::string& tests, const std::string& call,
+                                    const std::string& starter) {
+  static const std::regex assert_header(R"(#\s*include\s*<(cassert|assert\.h)>)");
+  std::string body = std::regex_replace(tests, assert_header, "") + "\n";
   if (call.empty() && has_main(tests)) {
-    std::string body = tests;
+    // No longer main, it must return a value.
     const std::size_t last = body.rfind('}');
     if (last != std::string::npos) body.insert(last, "return 0; ");
-    text += "#define main leap_test_main\n" + body +
-            "\n#undef main\nvoid leap_driver_run() { if (leap_test_main()) std::abort(); }\n";
+    body = "#define main leap_test_main\n" + body +
+           "#undef main\nvoid leap_driver_run() { if (leap_test_main()) leap_driver::fail(); }\n";
   } else if (call.empty()) {
-    text += "void leap_driver_run() {\n" + tests + "\n}\n";
+    body = "void leap_driver_run() {\n" + body + "}\n";
   } else {
-    text += tests + "\nvoid leap_driver_run() { " + call + "(" + entry_point + "); }\n";
+    body += "void leap_driver_run() { " + call + "(" + entry_point + "); }\n";
+  }
+  body = "#undef assert\n#define assert(...) ((__VA_ARGS__) ? void() : leap_driver::fail())\n" + body;
+  // Where the signature is known the tests come first, out of reach of the candidate's macros.
+  Signature signature;
+  std::string text = "#define LEAP_TOGETHER\n#include \"driver.h\"\n";
+  if (read_signature(starter, entry_point, signature)) {
+    text += preamble_of(starter) + signature.result + " " + entry_point + "(";
+    for (std::size_t i = 0; i < signature.types.size(); ++i) text += (i ? ", " : "") + signature.types[i];
+    text += ");\n#line 1 \"driver.tests\"\n" + body + "#undef assert\n" + candidate_part(code);
+  } else {
+    text += candidate_part(code) + body;
   }
   return {{"solution.cpp", text}, {"driver.h", kDriver}};
 }

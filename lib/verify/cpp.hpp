@@ -19,6 +19,7 @@ std::vector<CppSource> cpp_tester(const std::string& tests, const std::string& c
 
 /// Candidate and tests in one program, for what cannot be called by value.
 std::vector<CppSource> cpp_together(const std::string& code, const std::string& entry_point,
-                                    const std::string& tests, const std::string& call);
+                                    const std::string& tests, const std::string& call,
+                                    const std::string& starter);
 
 }  // namespace leap::verify

@@ -2,6 +2,7 @@
 // Frames as in supervisor.py on fds 3 (in) and 4 (out); values as marshal, version 2, of plain data.
 #pragma once
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <climits>
@@ -32,9 +33,31 @@ inline std::string& nonce() {
   return it;
 }
 
+/// A system call that the program's own functions of the same name cannot get between.
+inline long call(long number, long a, const void* b, std::size_t c) {
+#if defined(__x86_64__)
+  long out;
+  asm volatile("syscall" : "=a"(out) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return out;
+#elif defined(__aarch64__)
+  register long x8 asm("x8") = number;
+  register long x0 asm("x0") = a;
+  register const void* x1 asm("x1") = b;
+  register std::size_t x2 asm("x2") = c;
+  asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+  return x0;
+#else
+  return syscall(number, a, b, c);
+#endif
+}
+
+[[noreturn]] inline void leave(int status) {
+  for (;;) call(SYS_exit_group, status, nullptr, 0);
+}
+
 inline bool read_exactly(char* at, std::size_t size) {
   while (size > 0) {
-    const ssize_t n = ::read(3, at, size);
+    const long n = call(SYS_read, 3, at, size);
     if (n <= 0) return false;
     at += n;
     size -= static_cast<std::size_t>(n);
@@ -78,14 +101,19 @@ inline void send_as(const std::string& key, const std::vector<std::string>& fiel
   put32(frame, static_cast<std::uint32_t>(body.size()));
   frame += body;
   for (std::size_t at = 0; at < frame.size();) {
-    const ssize_t n = ::write(4, frame.data() + at, frame.size() - at);
-    if (n <= 0) _exit(1);
+    const long n = call(SYS_write, 4, frame.data() + at, frame.size() - at);
+    if (n <= 0) leave(1);
     at += static_cast<std::size_t>(n);
   }
 }
 
 inline void send(const std::vector<std::string>& fields) {
   send_as(nonce(), fields);
+}
+
+/// A failed assertion of tests that share a process with the candidate: nothing that the candidate brings comes between.
+[[noreturn]] inline void fail() {
+  leave(86);
 }
 
 // ---- values out ----
@@ -402,7 +430,7 @@ R remote(const A&... a) {
   (put(arguments, a), ...);
   send({"call", arguments, "{0"});
   std::vector<std::string> reply;
-  if (!receive(reply)) _exit(0);
+  if (!receive(reply)) leave(0);
   if (reply[0] == "raise") {
     const std::string& name = reply[1];
     const std::string what = reply.size() > 2 ? reply[2] : "";
@@ -424,13 +452,13 @@ R remote(const A&... a) {
     else return Get<R>::from(in);
   } catch (const Misfit&) {
     send({"failed", "AssertionError", "0", "0"});
-    _exit(0);
+    leave(0);
   }
 }
 
 inline std::string first_frame() {
   std::vector<std::string> message;
-  if (!receive(message) || message.empty()) _exit(1);
+  if (!receive(message) || message.empty()) leave(1);
   return message[0];
 }
 
@@ -442,7 +470,7 @@ int main() {
   const std::string key = leap_driver::first_frame();
   leap_driver_run();
   leap_driver::send_as(key, {"done"});
-  _exit(0);
+  leap_driver::leave(0);
 }
 #elif defined(LEAP_OWN_MAIN)
 namespace leap_driver {
@@ -464,9 +492,9 @@ int main() {
     leap_driver_run();
   } catch (const std::exception&) {
     leap_driver::send({"failed", "std::exception", "0", leap_driver::raised() ? "1" : "0"});
-    _exit(0);
+    leap_driver::leave(0);
   }
   leap_driver::send({"done"});
-  _exit(0);
+  leap_driver::leave(0);
 }
 #endif

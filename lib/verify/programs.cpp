@@ -39,6 +39,7 @@ Lease::~Lease() {
   if (!box_ || !box_->alive()) return;
   try {
     if (box_->running()) box_->stop();
+    for (const auto& [name, bytes] : kept_) box_->keep(name, "");
     pool_.give(std::move(box_));
   } catch (const sandbox::Fault&) {
     // A broken sandbox is not used again.

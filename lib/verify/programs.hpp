@@ -34,7 +34,7 @@ class Pool {
   std::vector<std::unique_ptr<sandbox::Box>> idle_;
 };
 
-/// A sandbox held for a while, with programs kept in it.
+/// A sandbox held for a while, with programs kept in it; the next holder finds none of them.
 class Lease {
  public:
   explicit Lease(Pool& pool) : pool_(pool), box_(pool.take()) {}

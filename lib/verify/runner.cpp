@@ -97,8 +97,7 @@ void Runner::judge_end(const Ended& ended, bool complete, Result& result) const 
     result.status = "out_of_memory";
   } else if (result.status == "ok" && !result.error_type.empty()) {
     result.status = "crash";
-  } else if (result.status == "ok" && own_end &&
-             (result.signal != 0 || (complete && result.exit_code != 0))) {
+  } else if (result.status == "ok" && own_end && (result.signal != 0 || (complete && result.exit_code > 0))) {
     result.status = "crash";
     if (program_.native) result.error_message = shorten(to_utf8(ended.err), 300);
   } else if (result.status == "ok" && !complete) {
@@ -353,9 +352,9 @@ Result Runner::together_once(const Script& script, const Limits& limits) {
     }
   }
   const Ended& ended = box.ended();
-  const bool assertion = program_.native && ended.end == End::kSignal && ended.code == SIGABRT &&
-                         ended.err.find("Assertion") != std::string::npos;
-  if (assertion && !complete) result.status = "wrong_answer";
+  constexpr int kAssertionFailed = 86;  // driver.h's word
+  if (program_.native && !complete && ended.end == End::kExit && ended.code == kAssertionFailed)
+    result.status = "wrong_answer";
   judge_end(ended, complete, result);
   return result;
 }

@@ -12,7 +12,7 @@ namespace leap::verify {
 
 struct Result {
   std::string status = "ok";
-  int exit_code = 0;  ///< where the program ended by itself
+  int exit_code = -1;  ///< where the program ended by itself
   int signal = 0;
   bool cheat = false;
   bool harness = false;  ///< counted as the candidate's failure after the harness failed twice

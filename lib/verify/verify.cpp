@@ -158,7 +158,8 @@ std::string block(const Outcome& outcome, std::size_t index, const records::Code
 
 Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) {
   return {{"status", status}, {"stage", stage}, {"passed", 0},
-          {"total", 0},       {"ran", 0},       {"feedback", feedback}};
+          {"total", 0},       {"ran", 0},       {"feedback", feedback},
+          {"device", "cpu"},  {"cheat", false}, {"flags", Json::array()}};
 }
 
 }  // namespace
@@ -223,9 +224,10 @@ Program Verifier::Judge::compile(const Task& task, const records::Code& code, bo
   if (task.language == "python") return compile_python(compilers_, code.text);
   if (task.type == "stdio") return compile_cpp(compilers_, {{"solution.cpp", code.text}}, standard_of(task));
   const auto sources =
-      together ? cpp_together(code.text, task.entry_point, std::string(text_of(task.check, "code")),
-                              std::string(text_of(task.check, "call")))
-               : cpp_server(code.text, task.entry_point);
+      together
+          ? cpp_together(code.text, task.entry_point, std::string(text_of(task.check, "code")),
+                         std::string(text_of(task.check, "call")), std::string(text_of(task.json, "starter")))
+          : cpp_server(code.text, task.entry_point);
   return compile_cpp(compilers_, sources, standard_of(task));
 }
 
@@ -387,12 +389,10 @@ Json Verifier::Judge::assemble(const Task& task, const records::Code& code, cons
       failure["want"] = shown(failing.test.want);
     }
     out["first_failure"] = failure;
-    if (failing.result.status == "crash" || failing.result.status == "early_exit" || failing.result.signal) {
-      if (failing.result.signal)
-        out["signal"] = failing.result.signal;
-      else if (!failing.result.harness)
-        out["exit_code"] = failing.result.exit_code;
-    }
+    if (failing.result.signal)
+      out["signal"] = failing.result.signal;
+    else if (failing.result.exit_code >= 0)
+      out["exit_code"] = failing.result.exit_code;
   }
   out["device"] = "cpu";
   out["cheat"] = cheat;
@@ -465,9 +465,6 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
                              shorten(strip(words), kFeedbackBytes, " ... (shortened)"));
     if (cases && cases->is_array() && task.type != "script") out["total"] = cases->size();
     if (task.type == "script") out["total"] = 1;
-    out["device"] = "cpu";
-    out["cheat"] = false;
-    out["flags"] = Json::array();
     out["measured"] = {{"compile_s", rounded(program.compile_s, 1e4)}};
     return out;
   }

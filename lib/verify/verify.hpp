@@ -37,8 +37,8 @@ class Verifier {
   /// The verdict of one turn (of its code, or `no_code`).
   Json verdict_of_turn(const Json& task, const Json& turn);
 
-  /// Gives every turn without a verdict one, and every rollout its state. Identical code is run once, different
-  /// programs in parallel (TBB). True if anything was done.
+  /// Gives every turn without a verdict one, and every rollout its state. Identical code is run once,
+  /// different programs in parallel (TBB). True if anything was done.
   bool verify_record(Json& record);
 
  private:

@@ -316,6 +316,11 @@ TEST_CASE("assertions run apart from the candidate", "[verify]") {
   CHECK(verdict["status"] == "ok");
   CHECK(verdict["flags"] == Json::array({"inprocess"}));
   CHECK(status(together, "def f(x): return 5") == "wrong_answer");
+  together["check"]["code"] = "assert all(f(lambda x: x, n) == n for n in [1, 2])";
+  CHECK(status(together,
+               "import builtins\nbuiltins.all = lambda x: True\nall = builtins.all\ndef f(g, n): return 5") ==
+        "wrong_answer");
+  together["check"]["code"] = "assert f(lambda: 4) == 4";
   CHECK(status(together, "import os\ndef f(x): os._exit(0)") == "early_exit");
 }
 
@@ -411,7 +416,15 @@ TEST_CASE("C++ assertions run apart from the candidate", "[verify]") {
   CHECK(
       status(pointer, "#include <cstdlib>\nstruct S { S() { exit(0); } } s;\nint f(int* x) { return 0; }") ==
       "early_exit");
-  CHECK(status(pointer, "#define NDEBUG\nint f(int* x) { return 0; }") == "wrong_answer");
+  CHECK(status(pointer,
+               "#define NDEBUG\n#define assert(x)\n#define int static int\nint f(int* x) { return 0; }") !=
+        "ok");
+  CHECK(status(pointer,
+               "#include <cstdlib>\nextern \"C\" void __assert_fail(const char*, const char*, unsigned, "
+               "const char*) {}\n"
+               "extern \"C\" void _exit(int) { for (;;) ; }\nextern \"C\" long read(int, void*, unsigned "
+               "long) { exit(0); }\n"
+               "int f(int* x) { return 0; }") == "wrong_answer");
 }
 
 TEST_CASE("checkers", "[verify]") {
