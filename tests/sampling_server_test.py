@@ -14,6 +14,8 @@ from fake_server import FAULTS, FakeServer, completion_of, digest  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 KEY = "sk-secret-of-the-test"
+CHATML = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
+          "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 
 
 def problems(count):
@@ -316,6 +318,36 @@ class Servers(unittest.TestCase):
             again = run(server.url, "--resume", whole.name, stdin=lines([record, nothing]))
             self.assertEqual((again.returncode, len(server.requests)), (0, 0))
             self.assertEqual(pathlib.Path(whole.name).read_bytes(), done.stdout)
+
+    def test_tokenizer(self):
+        """With a tokenizer prompts are ids, and those of a later turn begin with all of the earlier one's."""
+        with tempfile.TemporaryDirectory() as folder:
+            golden = pathlib.Path(__file__).parent / "golden" / "tokenizer" / "smollm2.json"
+            pathlib.Path(folder, "tokenizer.json").write_bytes(golden.read_bytes())
+            pathlib.Path(folder, "tokenizer_config.json").write_text(json.dumps({"chat_template": CHATML}))
+            pathlib.Path(folder, "generation_config.json").write_text('{"eos_token_id": [2, 0]}')
+            record = {"id": "c", "prompt": [{"role": "user", "content": "hi"}]}
+            for kind in ("vllm", "openai"):
+                with FakeServer(kind=kind) as server:
+                    flags = ["--tokenizer", folder, "--concurrency", "1", "--max-tokens", "512"]
+                    first = records_of(run(server.url, *flags, stdin=lines([record])).stdout)[0]
+                    turn = first["rollouts"][0]["turns"][0]
+                    turn["verdict"] = {"status": "crash", "feedback": "F"}
+                    second = records_of(run(server.url, *flags, stdin=lines([first])).stdout)[0]["rollouts"][0]["turns"]
+                self.assertEqual({path for path, _, _ in server.requests}, {"/v1/completions"})
+                self.assertEqual(second[0], turn)
+                self.assertEqual([t["prompt_ids"] for t in second],
+                                 [body["prompt"] for _, body, _ in server.requests if "top_k" not in body or kind == "vllm"])
+                history = turn["prompt_ids"] + turn["completion_ids"]
+                self.assertEqual(second[1]["prompt_ids"][:len(history)], history)
+                _, ids, logprobs, _ = completion_of(turn["prompt_ids"], server.requests[0][1]["seed"], 512)
+                if kind == "vllm":
+                    self.assertEqual((turn["completion_ids"], turn["logprobs"]), (ids, logprobs))
+                else:  # tokenised from the text, the end id put to it; log-probs of other tokens are dropped
+                    texts = subprocess.run([BIN / "leap-sample", "--tokenize", "--tokenizer", folder], capture_output=True,
+                                           input=json.dumps({"ids": turn["completion_ids"]}).encode(), check=True)
+                    self.assertEqual(json.loads(texts.stdout)["text"], turn["completion"] + "<|im_end|>")
+                    self.assertNotIn("logprobs", turn)
 
     def test_bad_records(self):
         good = problems(1)[0]
