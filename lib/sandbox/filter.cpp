@@ -53,7 +53,11 @@ class Rules {
 };
 
 scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
-  return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value);
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+scmp_arg_cmp not_equal(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_NE, value, 0};
 }
 
 }  // namespace
@@ -126,8 +130,8 @@ std::string filter_for_children(bool may_fork) {
   // TIOCSTI and TIOCLINUX write into a terminal's input.
   rules.add(SCMP_ACT_ERRNO(EPERM), "ioctl", masked(1, 0xffffffffU, 0x5412));
   rules.add(SCMP_ACT_ERRNO(EPERM), "ioctl", masked(1, 0xffffffffU, 0x541c));
-  rules.add(SCMP_ACT_ERRNO(EACCES), "socket", SCMP_CMP64(0, SCMP_CMP_NE, AF_UNIX));
-  rules.add(SCMP_ACT_ERRNO(EACCES), "socketpair", SCMP_CMP64(0, SCMP_CMP_NE, AF_UNIX));
+  rules.add(SCMP_ACT_ERRNO(EACCES), "socket", not_equal(0, AF_UNIX));
+  rules.add(SCMP_ACT_ERRNO(EACCES), "socketpair", not_equal(0, AF_UNIX));
   if (!may_fork) {
     rules.add(SCMP_ACT_ERRNO(EAGAIN), "fork");
     rules.add(SCMP_ACT_ERRNO(EAGAIN), "vfork");

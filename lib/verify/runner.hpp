@@ -14,6 +14,7 @@ struct Result {
   std::string status = "ok";
   int exit_code = -1;  ///< where the program ended by itself
   int signal = 0;
+  bool by_wall = false;  ///< timeout: it was the wall's limit that ended it
   bool cheat = false;
   bool harness = false;  ///< counted as the candidate's failure after the harness failed twice
   double cpu_s = 0, wall_s = 0, max_rss_mb = 0;

@@ -115,8 +115,8 @@ std::string describe(const Outcome& outcome, const records::Code& code, const sa
   const Result& r = outcome.result;
   if (r.status == "wrong_answer") return r.note.empty() ? "wrong answer" : "wrong answer (" + r.note + ")";
   if (r.status == "timeout")
-    return r.note == "wall" ? "time limit exceeded (" + seconds(limits.wall_s) + ", mostly waiting)"
-                            : "time limit exceeded (" + seconds(limits.cpu_s) + " of CPU time)";
+    return r.by_wall ? "time limit exceeded (" + seconds(limits.wall_s) + ")"
+                     : "time limit exceeded (" + seconds(limits.cpu_s) + " of CPU time)";
   if (r.status == "out_of_memory")
     return "memory limit exceeded (" + std::to_string(limits.memory_mb) + " MB)" +
            line_words(code, r.error_line);

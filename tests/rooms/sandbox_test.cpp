@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -162,4 +163,12 @@ TEST_CASE("a killed supervisor is a fault, not a verdict", "[sandbox]") {
   kill(box.pid(), SIGKILL);
   CHECK_THROWS_AS(box.wait(), leap::sandbox::Fault);
   CHECK_THROWS_AS(box.start(shell("true")), leap::sandbox::Fault);
+}
+
+TEST_CASE("no bubblewrap is an error that says what to do", "[sandbox]") {
+  const std::string path = getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  CHECK_THROWS_WITH(leap::sandbox::check(Mode::kBwrap), Catch::Contains("--sandbox none"));
+  setenv("PATH", path.c_str(), 1);
+  leap::sandbox::check(Mode::kBwrap);
 }
