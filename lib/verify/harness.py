@@ -198,7 +198,9 @@ def new_main(argv):
 def make_finish():
     modules, run_at_exit, leave, _BaseException, stream_of = sys.modules, atexit._run_exitfuncs, os._exit, BaseException, sys
 
-    def finish(status, space):
+    collect, _type, _list, files = gc.collect, type, list, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
+
+    def finish(status):
         """What the interpreter does at its end: threads, exit handlers, objects of the program, buffers."""
         own = stream_of.__stdout__
         try:
@@ -208,7 +210,14 @@ def make_finish():
         except _BaseException:
             pass
         try:
-            space.clear()
+            # The program's objects go while its names are still there, as their finalisers expect; files before the
+            # descriptors below them.
+            main = modules.pop("__main__", None)
+            for value in _list(main.__dict__.values()):
+                if _type(value) in files and not value.closed:
+                    value.flush()
+            del main, value
+            collect()
         except _BaseException:
             pass
         for stream in (stream_of.stdout, own):
@@ -271,9 +280,8 @@ def run_main(request, nonce, receive_fd, send_fd):
     finish = finish_program
     code = marshal.loads(kept[b"program"])
     fresh_streams()
-    space = new_main(request[4].decode().split("\0"))
-    status = top_level(space, code, send)
-    finish(status or 0, space)
+    status = top_level(new_main(request[4].decode().split("\0")), code, send)
+    finish(status or 0)
 
 
 def find_entry(space, name, _callable=callable):
@@ -299,26 +307,26 @@ def run_serve(request, nonce, receive_fd, send_fd):
     space = new_main([OWN_FILE])
     status = top_level(space, code, send)
     if status is not None:
-        finish(status, space)
+        finish(status)
     try:
         entry = find(space, name)
     except _SystemExit as error:
-        finish(status_of(error), space)
+        finish(status_of(error))
     except (_AttributeError, _LookupError):
         send(b"missing")
-        finish(1, space)
+        finish(1)
     except _BaseException as error:
         send(b"error", *describe(error)[:3])
-        finish(1, space)
+        finish(1)
     send(b"ready")
     while True:
         call = receive()
         if call is None:
-            finish(0, space)
+            finish(0)
         try:
             result = entry(*loads(call[0]), **loads(call[1]))
         except _SystemExit as error:
-            finish(status_of(error), space)
+            finish(status_of(error))
         except _BaseException as error:
             send(b"raise", *describe(error))
             continue
@@ -421,12 +429,12 @@ def run_together(request, nonce, receive_fd, send_fd):
     own_builtins = dict(vars(sys.modules["builtins"]))
     status = top_level(space, code, send)
     if status is not None:
-        finish_program(status, space)
+        finish_program(status)
     try:
         candidate = find_entry(space, entry_name) if entry_name else None
     except BaseException:
         send(b"missing")
-        finish_program(1, space)
+        finish_program(1)
     # The tests see the program's names, but no builtin that it has replaced.
     theirs = {name: value for name, value in space.items() if name not in own_builtins}
     theirs["__builtins__"] = own_builtins

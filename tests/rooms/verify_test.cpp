@@ -142,6 +142,8 @@ TEST_CASE("right programs in all the ways to read and write", "[verify]") {
         "sys.stdout.write(out.getvalue())\nprint('debug', file=sys.stderr)",
         "input = __import__('sys').stdin.readline\nimport builtins\n"
         "builtins.len = builtins.print\nsum_ = sum\nprint(sum_(map(int, input().split())))",
+        "a, b = map(int, input().split())\nclass D:\n    def __del__(s): print(a + b)\nd = D()",
+        "a, b = map(int, input().split())\nout = open(1, 'w')\ndef show(x): out.write(str(x))\nshow(a + b)",
         "import asyncio\nasync def main(): print(sum(map(int, input().split())))\nasyncio.run(main())",
         "import subprocess\na, b = input().split()\nprint(subprocess.check_output(['expr', a, '+', "
         "b]).decode())",
