@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "tokenizer/chat_template.hpp"
 #include "tokenizer/tokenizer.hpp"
 
 namespace leap::training {
@@ -20,7 +21,10 @@ class ModelTextEncoder : public TextEncoder {
     if (prompt != record.end() && prompt->is_string()) {
       return tokenizer().encode(prompt->get_ref<const std::string&>());
     }
-    throw RecordError("prompt: must be a string where prompt_ids are missing");
+    if (prompt == record.end() || !prompt->is_array())
+      throw RecordError("prompt: must be a string or a list of messages");
+    if (!template_) template_ = tokenizer::ChatTemplate::load(dir_);
+    return tokenizer::encode_chat(tokenizer(), *template_, *prompt).ids;
   }
 
   std::vector<std::int64_t> completion(const std::string& text) override {
@@ -40,6 +44,7 @@ class ModelTextEncoder : public TextEncoder {
   std::string dir_;
   std::vector<std::int64_t> end_ids_;
   std::optional<tokenizer::Tokenizer> tokenizer_;
+  std::optional<tokenizer::ChatTemplate> template_;
 };
 
 }  // namespace
