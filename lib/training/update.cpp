@@ -214,27 +214,23 @@ class Run {
     const RewardStats rewards = std::exchange(rewards_, {});
     const std::int64_t records = std::exchange(records_, 0);
     if (seen_++ < state_.batches) return;
-    batch.old = std::exchange(state_.old, {});
+    batch.old = state_.old;
     load();
-    while (state_.iteration < options_.num_iterations && !stopped()) {
+    do {
       Json metrics = trainer_->step(batch, state_.step + 1, state_.updates);
-      const bool skipped = metrics.contains("skipped");
       ++state_.step;
-      if (!skipped) ++state_.updates;
-      ++state_.iteration;
+      if (!metrics.contains("skipped")) ++state_.updates;
+      if (++state_.iteration == options_.num_iterations) {
+        state_.iteration = 0;
+        ++state_.batches;
+      }
+      state_.old = state_.iteration > 0 ? batch.old : std::vector<std::vector<float>>();
       ++report_.steps;
       unsaved_ = true;
+      // Saved first: who reads the metrics finds the weights.
+      if (options_.save_steps > 0 && state_.step % options_.save_steps == 0) save();
       report_step(std::move(metrics), rewards, records);
-      if (state_.iteration == options_.num_iterations) break;
-      save_when_due(batch);
-    }
-    if (state_.iteration == options_.num_iterations) {
-      state_.iteration = 0;
-      ++state_.batches;
-      save_when_due({});
-    } else {
-      state_.old = std::move(batch.old);
-    }
+    } while (state_.iteration > 0 && !stopped());
   }
 
   void report_step(Json metrics, const RewardStats& rewards, std::int64_t records) {
@@ -246,13 +242,6 @@ class Run {
     metrics["measured"] = std::move(measured);
     hooks_.metrics(metrics);
     note_ = "step " + std::to_string(state_.step);
-  }
-
-  void save_when_due(const Batch& batch) {
-    if (options_.save_steps == 0 || state_.step % options_.save_steps != 0) return;
-    state_.old = batch.old;
-    save();
-    state_.old.clear();
   }
 
   void save() {
