@@ -166,6 +166,11 @@ ModelConfig parse_config(const Json& json, const Json& generation, const std::st
 
   config.eos_ids = parse_eos(generation, where + " (generation_config.json)");
   if (config.eos_ids.empty()) config.eos_ids = parse_eos(json, where);
+  const auto pad = json.find("pad_token_id");
+  if (pad != json.end() && pad->is_number_integer()) {
+    const auto id = pad->get<std::int64_t>();
+    if (id >= 0 && id < config.vocab_size) config.pad_id = id;
+  }
   return config;
 }
 

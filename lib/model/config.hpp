@@ -40,6 +40,7 @@ struct ModelConfig {
   bool qk_norm = false;  ///< Qwen3: each head's query and key is normalised before the rotation
   bool tied = false;     ///< the output layer is the embedding
   std::vector<std::int64_t> eos_ids;
+  std::int64_t pad_id = -1;  ///< -1: none
 };
 
 /// Throws Error naming file and field.

@@ -151,7 +151,8 @@ at::Tensor Decoder::finish(const Layer& layer, const at::Tensor& x, const at::Te
 }
 
 at::Tensor Decoder::embed(const at::Tensor& ids) const {
-  return at::embedding(embedding_, ids);
+  // As in transformers, the row of the padding token gets no gradient here.
+  return at::embedding(embedding_, ids, config_.pad_id);
 }
 
 at::Tensor Decoder::layer(std::int64_t index, const at::Tensor& x) const {

@@ -20,7 +20,7 @@ def tiny_model(seed):
     config = LlamaConfig(vocab_size=VOCAB, hidden_size=8, intermediate_size=16, num_hidden_layers=2,
                          num_attention_heads=2, num_key_value_heads=1, head_dim=4, max_position_embeddings=128,
                          rope_theta=10000.0, rms_norm_eps=1e-5, tie_word_embeddings=True, eos_token_id=2,
-                         bos_token_id=None)
+                         bos_token_id=None, pad_token_id=5)
     model = LlamaForCausalLM(config).float()
     with torch.no_grad():
         for name, p in model.named_parameters():
