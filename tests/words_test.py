@@ -119,10 +119,10 @@ class Words(unittest.TestCase):
                     groff = subprocess.run(["groff", "-mdoc", "-ww", "-z", page], capture_output=True, text=True)
                     self.assertEqual((groff.returncode, groff.stdout, groff.stderr), (0, "", ""))
 
-    def test_every_page_is_reached(self):
+    def test_references_lead_somewhere(self):
         for page in PAGES:
             for name, section in re.findall(r"^\.Xr ((?:leap|rl|decomp)-\S+) (\d)", page.read_text(), flags=re.M):
-                self.assertTrue(name in SEVEN or (ROOT / "man" / f"{name}.{section}").exists(), f"{page.name}: {name}")
+                self.assertTrue((ROOT / "man" / f"{name}.{section}").exists(), f"{page.name}: {name}")
 
     def run_blocks(self, blocks):
         """Runs them in order; the number of commands that ran."""
