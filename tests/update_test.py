@@ -14,6 +14,7 @@ import unittest
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 TOOL = BIN / "rl-update"
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "training"
+MODEL = pathlib.Path(__file__).resolve().parents[1] / "models" / "smollm2"
 LINES = (GOLDEN / "in.jsonl").read_bytes().splitlines(keepends=True)
 STEP = ["--model", GOLDEN / "model", "--lr", "1e-3", "--records-per-step", "1"]
 
@@ -150,6 +151,27 @@ class Update(unittest.TestCase):
 
         self.assertEqual(plain(again.stdout), plain(done.stdout))
         self.assertEqual(files(self.dir / "again"), files(self.dir / "out"))
+
+    def test_the_ratio_of_a_policy_to_itself_is_one(self):
+        if not MODEL.exists() or not (BIN / "leap-sample").exists():
+            self.skipTest("no embedded model")
+        problems = [{"id": "text", "prompt": "def add(a, b):\n    return"},
+                    {"id": "chat", "prompt": [{"role": "user", "content": "Write a Python function that doubles n."}]}]
+        sampled = subprocess.run([BIN / "leap-sample", "--model", MODEL, "-n", "2", "--max-tokens", "24", "--temperature", "0.8"],
+                                 input="".join(json.dumps(p) + "\n" for p in problems).encode(), capture_output=True,
+                                 timeout=600)
+        self.assertEqual((sampled.returncode, sampled.stderr), (0, b""))
+        lines = b""
+        for record in map(json.loads, sampled.stdout.splitlines()):
+            for sign, rollout in zip((1, -1), record["rollouts"]):
+                rollout["turns"][0]["advantage"] = sign
+            lines += json.dumps(record).encode() + b"\n"
+        done = update("--model", MODEL, "--out", self.dir / "out", stdin=lines)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        metrics = json.loads(done.stdout)
+        self.assertEqual((metrics["sequences"], metrics["recomputed"]), (4, 0))
+        for name in ("ratio_min", "ratio_mean", "ratio_max"):
+            self.assertLess(abs(metrics[name] - 1), 1e-4, metrics)
 
 
 if __name__ == "__main__":
