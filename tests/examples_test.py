@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The scripts of examples/ with a tiny model and with a server: every stage a file, nothing done twice, killed and resumed."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from fake_server import FakeServer  # noqa: E402
+
+BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
+TINY = ROOT / "tests" / "golden" / "model" / "llama"
+ENV = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", ROLLOUTS="3", TURNS="2", MAX_TOKENS="8", RANK_FLAGS="")
+LOCAL = (BIN / "rl-update").exists()
+
+
+def problems(count):
+    check = {"type": "call", "cases": [{"args": [1], "expect": 2, "public": True}]}
+    return "".join(json.dumps({"id": f"p{i}", "prompt": f"add one {i}", "task": {
+        "language": "python", "entry_point": "f", "check": check}}) + "\n" for i in range(count))
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+class Examples(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="leap-examples-")
+        self.addCleanup(scratch.cleanup)
+        self.dir = pathlib.Path(scratch.name)
+        (self.dir / "problems.jsonl").write_text(problems(4))
+
+    def run_ok(self, *command, **options):
+        done = subprocess.run([str(c) for c in command], cwd=ROOT, env=ENV, capture_output=True, timeout=600, **options)
+        self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
+        return done.stdout.decode()
+
+    @unittest.skipUnless(LOCAL, "built without LibTorch")
+    def test_every_stage_is_a_file(self):
+        out = self.dir / "out"
+        make = ["make", "-f", "examples/leap.mk", f"OUT={out}", f"PROBLEMS={self.dir / 'problems.jsonl'}", f"MODEL={TINY}",
+                "PRUNE_FLAGS=--hopeless-above 1.0"]
+        self.run_ok(*make)
+        ranked = lines(out / "ranked.jsonl")
+        self.assertEqual([r["id"] for r in ranked], ["p0", "p1", "p2", "p3"])
+        for record in ranked:
+            self.assertEqual([len(r["turns"]) for r in record["rollouts"]], [2, 2, 2])
+            for turn in (t for r in record["rollouts"] for t in r["turns"]):
+                self.assertLessEqual({"completion_ids", "logprobs", "verdict", "advantage"}, set(turn))
+        self.assertEqual(lines(out / "metrics.jsonl")[0]["step"], 1)
+        self.assertEqual(json.loads((out / "model" / "leap_state.json").read_text())["step"], 1)
+        self.assertIn("p3", self.run_ok("python3", "examples/show-step", out))
+
+        self.assertNotIn("leap-", self.run_ok(*make))  # nothing is done twice
+        before = (out / "turn2.verified.jsonl").stat().st_mtime_ns
+        (out / "ranked.jsonl").unlink()
+        self.run_ok(*make, "RANK_FLAGS=--reward binary", out / "ranked.jsonl")
+        self.assertEqual((out / "turn2.verified.jsonl").stat().st_mtime_ns, before)
+        self.assertEqual({r["reward"] for x in lines(out / "ranked.jsonl") for r in x["rollouts"]}, {0.0})
+
+    @unittest.skipUnless(LOCAL, "built without LibTorch")
+    def test_training_loop_survives_kills(self):
+        loop = ["examples/train-loop", str(TINY), str(self.dir / "loop"), "3", str(self.dir / "problems.jsonl"), "2"]
+        for pause in (0.7, 2.0, 3.5):
+            child = subprocess.Popen(loop, cwd=ROOT, env=ENV, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     start_new_session=True)
+            time.sleep(pause)
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        self.assertEqual([x.split(":")[0] for x in self.run_ok(*loop).splitlines()], ["step 1", "step 2", "step 3"])
+        ids = [[r["id"] for r in lines(self.dir / "loop" / f"step{s}" / "problems.jsonl")] for s in (1, 2, 3)]
+        self.assertEqual(ids, [["p0", "p1"], ["p2", "p3"], ["p0", "p1"]])
+        third = lines(self.dir / "loop" / "step3" / "turn1.sampled.jsonl")
+        sampling = third[0]["rollouts"][0]["turns"][0]["sampling"]
+        self.assertEqual((sampling["weight_version"], sampling["seed"]), (2, 3))  # the policy of the step before, a new seed
+        first = lines(self.dir / "loop" / "step1" / "turn1.sampled.jsonl")
+        self.assertNotEqual(first[0]["rollouts"][0]["turns"][0]["completion_ids"],
+                            third[0]["rollouts"][0]["turns"][0]["completion_ids"])
+        self.assertEqual(sorted(p.parent.name for p in (self.dir / "loop").glob("step*/model")), ["step2", "step3"])
+
+    def test_one_step_through_a_server(self):
+        with FakeServer() as server:
+            out = self.run_ok("examples/leap-step", "--url", server.url, "--model", "m",
+                              input=problems(3).encode())
+        self.assertEqual(out, "")  # all failed: every group is flat, and dropped
+
+
+if __name__ == "__main__":
+    unittest.main()
