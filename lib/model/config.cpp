@@ -2,11 +2,10 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <numbers>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace leap::model {
 namespace {
@@ -175,12 +174,9 @@ ModelConfig parse_config(const Json& json, const Json& generation, const std::st
 }
 
 Json read_json_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw_errno(path);
-  std::ostringstream text;
-  text << in.rdbuf();
+  const std::string text = read_file(path);
   try {
-    return jsonl::parse_record(text.str());
+    return jsonl::parse_record(text);
   } catch (const RecordError& e) {
     throw Error(path + ": " + e.what());
   }

@@ -1,23 +1,15 @@
 #include "sampling/leap_sample.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "sampling/modes.hpp"
 
 namespace leap::sampling {
 namespace {
-
-std::string read_file(const std::string& option, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file && !file.eof()) throw_errno(option + " " + path);
-  return text;
-}
 
 void check(const cli::Tool& tool, const Options& options) {
   const auto refuse = [](bool wrong, const char* why) {
@@ -94,8 +86,7 @@ void run(cli::Tool& tool, const cli::StreamOptions& stream, Options options) {
   const bool served = !options.server.servers.urls.empty();
   options.server.model = options.model;
   options.sampler.prompts.tokenizer = served ? options.server.tokenizer : options.model;
-  if (!options.feedback_file.empty())
-    options.sampler.prompts.feedback = read_file("--feedback-template", options.feedback_file);
+  if (!options.feedback_file.empty()) options.sampler.prompts.feedback = read_file(options.feedback_file);
   const SampleTotals totals = sample(tool, stream, options.sampler, [&]() -> std::unique_ptr<Backend> {
     if (served) return std::make_unique<ServerBackend>(options.server);
     return local_backend(options);

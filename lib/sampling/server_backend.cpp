@@ -8,14 +8,13 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "records/records.hpp"
 #include "tokenizer/tokenizer.hpp"
 
@@ -30,9 +29,8 @@ constexpr const char* kExtended[] = {"top_k", "min_p", "repetition_penalty", "re
 /// The first end id of the checkpoint in `dir`, if it says one.
 std::optional<std::int64_t> end_id_of(const std::filesystem::path& dir) {
   for (const char* name : {"generation_config.json", "config.json"}) {
-    std::ifstream file(dir / name, std::ios::binary);
-    if (!file) continue;
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!std::filesystem::exists(dir / name)) continue;
+    const std::string text = read_file(dir / name);
     Json config;
     try {
       config = jsonl::parse_record(text);

@@ -1,10 +1,9 @@
 #include "tokenizer/chat_template.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "tokenizer/jinja.hpp"
 
@@ -14,10 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw_errno(path.string());
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw_errno(path.string());
+  std::string text = read_file(path);
   if (!is_utf8(text)) throw Error(path.string() + ": not UTF-8");
   return text;
 }

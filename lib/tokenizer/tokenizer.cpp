@@ -1,14 +1,13 @@
 #include "tokenizer/tokenizer.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "tokenizer/added_tokens.hpp"
 #include "tokenizer/bpe.hpp"
@@ -266,11 +265,7 @@ Tokenizer::Tokenizer(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) 
 
 Tokenizer Tokenizer::load(const std::filesystem::path& dir) {
   const std::filesystem::path path = dir / "tokenizer.json";
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw_errno(path.string());
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) throw_errno(path.string());
-  return from_json(text, path.string());
+  return from_json(read_file(path), path.string());
 }
 
 Tokenizer Tokenizer::from_json(std::string_view text, const std::string& name) {
