@@ -52,7 +52,7 @@ def emit(name, code_points, comment):
     print("};\n")
 
 
-print("// Made by tests/oracles/make_unicode_ranges.py. Do not edit.\n")
+print("// Made by tests/oracles/make_unicode_ranges.py. Do not edit.\n// clang-format off\n")
 sets = {}
 for prefix in ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "N", "Nd", "P", "S"]:
     sets[prefix] = matched(rf"\p{{{prefix}}}")
