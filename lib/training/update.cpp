@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "jsonl/lines.hpp"
+#include "records/records.hpp"
 #include "training/actions.hpp"
 #include "training/checkpoint.hpp"
 #include "training/staged_directory.hpp"
@@ -183,6 +184,7 @@ class Run {
   void add(std::string_view line, const std::string& where) {
     try {
       const Json record = jsonl::parse_record(line);
+      records::check_version(record);
       for (Action& action : checked_actions(record)) batch_.actions.push_back(std::move(action));
       rewards_.add(record);
       ++records_;

@@ -339,7 +339,8 @@ TEST_CASE("bad records stop the run or are skipped, and finished steps are kept"
   std::getline(lines, second);
   const std::string bad =
       R"({"id":"a","rollouts":[{"turns":[{"prompt_ids":[1],"completion_ids":[99],"advantage":1}]}]})";
-  write_text(scratch / "bad.jsonl", first + "\n{\"id\":\n" + bad + "\n" + second + "\n");
+  const std::string newer = R"({"v":2,)" + first.substr(1);
+  write_text(scratch / "bad.jsonl", first + "\n{\"id\":\n" + bad + "\n" + newer + "\n" + second + "\n");
   UpdateOptions options = golden_options(scratch / "stopped");
   options.files = {scratch / "bad.jsonl"};
   options.records_per_step = 1;
@@ -349,8 +350,9 @@ TEST_CASE("bad records stop the run or are skipped, and finished steps are kept"
   options.resume = options.out;
   const Outcome outcome = update(options);
   CHECK(outcome.metrics.size() == 1);
-  REQUIRE(outcome.failures.size() == 2);
+  REQUIRE(outcome.failures.size() == 3);
   CHECK_THAT(outcome.failures[1], Catch::StartsWith("line 3: token id 99"));
+  CHECK_THAT(outcome.failures[2], Catch::StartsWith("line 4: v: 2 is newer"));
 }
 
 TEST_CASE("a ratio that overflows stops the run with the weights unchanged", "[training]") {
