@@ -15,6 +15,8 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
+constexpr std::int64_t kNoId = -1;
+
 /// The record's prompt, null when it has none. RecordError when nobody could use it.
 Json prompt_of(const Json& record) {
   const Json* prompt = records::find(record, "prompt");
@@ -112,6 +114,11 @@ struct Prompts::Models {
   }
 };
 
+/// What the policy said, and what it is told about that.
+struct Prompts::Exchange {
+  std::string said, told;
+};
+
 Prompts::Prompts(PromptOptions options) : options_(std::move(options)) {
   const std::string& dir = options_.tokenizer;
   if (dir.empty()) return;
@@ -145,7 +152,7 @@ Prompt Prompts::first(const Json& record) const {
   return prompt.ids.empty() ? encoded(prompt_of(record)) : prompt;
 }
 
-/// The ids between a completion that ended with `last_id` and the next one.
+/// The ids between a completion that ended with `last_id`, kNoId for none that counts, and the next one.
 Ids Prompts::inserted(const Json& record, const std::string& feedback, std::int64_t last_id) const {
   const auto& tokenizer = models_->tokenizer;
   Json messages = prompt_of(record);
@@ -177,6 +184,24 @@ Ids Prompts::inserted(const Json& record, const std::string& feedback, std::int6
   return ids;
 }
 
+/// The prompt after `exchanges`, none of whose ids are kept.
+Prompt Prompts::anew(const Json& record, const std::vector<Exchange>& exchanges) const {
+  Prompt prompt;
+  if (models_ != nullptr) prompt.ids = ids_of(record, "prompt_ids", "");
+  if (prompt.ids.empty()) {
+    Json conversation = prompt_of(record);
+    if (conversation.is_null()) throw RecordError("prompt: missing");
+    for (const auto& [said, told] : exchanges) append_exchange(conversation, said, told);
+    return encoded(std::move(conversation));
+  }
+  for (const auto& [said, told] : exchanges) {
+    for (const Ids& more : {models_->tokenizer.encode(said, false, false), inserted(record, told, kNoId)}) {
+      prompt.ids.insert(prompt.ids.end(), more.begin(), more.end());
+    }
+  }
+  return prompt;
+}
+
 Prompt Prompts::later(const Json& record, const Json& rollout) const {
   const Json& turns = *records::find(rollout, "turns");
   const Json& last = turns.back();
@@ -184,19 +209,15 @@ Prompt Prompts::later(const Json& record, const Json& rollout) const {
   const std::string feedback = render_feedback(options_.feedback, last, turns.size(), code);
 
   if (options_.last_only) {
-    Json conversation = prompt_of(record);
-    if (!conversation.is_null()) {
-      const Json* task = records::find(record, "task");
-      const auto language = task == nullptr ? std::string_view() : records::text_of(*task, "language");
-      std::string said = code;
-      if (strip(code).empty()) {
-        said = records::text_of(last, "completion");
-      } else if (conversation.is_array()) {
-        said = fenced(code, language);
-      }
-      append_exchange(conversation, said, feedback);
+    const Json* task = records::find(record, "task");
+    const auto language = task == nullptr ? std::string_view() : records::text_of(*task, "language");
+    std::string said = code;
+    if (strip(code).empty()) {
+      said = records::text_of(last, "completion");
+    } else if (prompt_of(record).is_array()) {
+      said = fenced(code, language);
     }
-    return encoded(std::move(conversation));
+    return anew(record, {{said, feedback}});
   }
 
   const std::string where = "turns[" + std::to_string(turns.size() - 1) + "].";
@@ -211,15 +232,14 @@ Prompt Prompts::later(const Json& record, const Json& rollout) const {
       return prompt;
     }
   }
-  Json conversation = prompt_of(record);
-  for (std::size_t t = 0; !conversation.is_null() && t < turns.size(); ++t) {
-    const std::string said(records::text_of(turns[t], "completion"));
-    const std::string told = t + 1 == turns.size() ? feedback
-                                                   : render_feedback(options_.feedback, turns[t], t + 1,
-                                                                     code_of(turns[t], record));
-    append_exchange(conversation, said, told);
+  std::vector<Exchange> exchanges;
+  for (std::size_t t = 0; t < turns.size(); ++t) {
+    exchanges.push_back({std::string(records::text_of(turns[t], "completion")),
+                         t + 1 == turns.size() ? feedback
+                                               : render_feedback(options_.feedback, turns[t], t + 1,
+                                                                 code_of(turns[t], record))});
   }
-  return encoded(std::move(conversation));
+  return anew(record, exchanges);
 }
 
 }  // namespace leap::sampling

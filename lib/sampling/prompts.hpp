@@ -9,6 +9,7 @@
 ///   (finish reason `length`, or a stop text) is put in.
 /// - A string: a blank line, the feedback, a blank line.
 /// A turn without ids (from a server that gave none) has no history to keep: its conversation is tokenised.
+/// Wherever the conversation is made anew, it begins with the record's own prompt_ids if there are any.
 /// Without a tokenizer a prompt is the text, or the messages, of the whole conversation.
 #pragma once
 
@@ -52,7 +53,9 @@ class Prompts {
 
  private:
   struct Models;
+  struct Exchange;
   Prompt encoded(Json conversation) const;
+  Prompt anew(const Json& record, const std::vector<Exchange>& exchanges) const;
   std::vector<std::int64_t> inserted(const Json& record, const std::string& feedback,
                                      std::int64_t last_id) const;
 

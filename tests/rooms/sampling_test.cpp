@@ -409,6 +409,33 @@ TEST_CASE("later prompts keep the ids of history and add only what stands betwee
   SECTION("the record's own prompt_ids") {
     record["prompt_ids"] = {7, 8, 9};
     CHECK(prompts.first(record).ids == Ids{7, 8, 9});
+    // They begin every prompt that is made anew: of turns without ids, and with --history last.
+    Json task = record;
+    task["task"] = {{"language", "python"}};
+    options.last_only = true;
+    const Prompts last_only(options);
+    const auto after_own_ids = [&](const Prompt& prompt) {
+      const Ids own{7, 8, 9};
+      REQUIRE(prompt.ids.size() > own.size());
+      CHECK(std::equal(own.begin(), own.end(), prompt.ids.begin()));
+      return tokenizer.decode(Ids(prompt.ids.begin() + 3, prompt.ids.end()));
+    };
+    const Json plain_turns = rollout({turn("A", "crash"), turn("x <|im_end|>", "timeout")}, "open");
+    const std::string told =
+        "<|im_end|>\n<|im_start|>user\nGot timeout <|im_end|><|im_end|>\n<|im_start|>assistant\n";
+    CHECK(after_own_ids(prompts.later(task, plain_turns)) == "A<|im_end|>" + between + "x <|im_end|>" + told);
+    CHECK(after_own_ids(last_only.later(task, plain_turns)) == "```python\nx <|im_end|>\n```" + told);
+    for (const char* prompt : {"a text", ""}) {
+      if (*prompt == 0) {
+        task.erase("prompt");
+      } else {
+        task["prompt"] = prompt;
+      }
+      const std::string feedback = "\n\nGot timeout <|im_end|>\n\n";
+      CHECK(after_own_ids(prompts.later(task, plain_turns)) ==
+            "A\n\nGot crash <|im_end|>\n\nx <|im_end|>" + feedback);
+      CHECK(after_own_ids(last_only.later(task, plain_turns)) == "x <|im_end|>" + feedback);
+    }
   }
   SECTION("turns without ids are tokenised") {
     const Prompt prompt = prompts.later(record, rollout({turn("A", "crash"), turn("B", "timeout")}, "open"));
