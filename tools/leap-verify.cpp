@@ -1,6 +1,4 @@
-#include "cli/stream.hpp"
-#include "verify/summary.hpp"
-#include "verify/verify.hpp"
+#include "verify/leap_verify.hpp"
 
 int main(int argc, char** argv) {
   using namespace leap;
@@ -8,28 +6,29 @@ int main(int argc, char** argv) {
                  "Compiles and runs the code of every turn in a sandbox and says what happened.",
                  "Example:\n  leap-verify < sampled.jsonl > verified.jsonl\nSee leap-verify(1).");
   cli::StreamOptions stream;
-  verify::Options options;
+  verify::ToolOptions options;
 
   auto& flags = tool.flags();
   cli::add_choice<sandbox::Mode>(
-      flags, "--sandbox", options.sandbox,
+      flags, "--sandbox", options.verify.sandbox,
       {{"auto", sandbox::Mode::kAuto}, {"bwrap", sandbox::Mode::kBwrap}, {"none", sandbox::Mode::kNone}},
       "auto, bwrap, or none: limits alone, only for code that you trust (default auto)");
-  flags.add_flag("--first-failure", options.first_failure, "Stop a program at its first failing case");
+  flags.add_flag("--first-failure", options.verify.first_failure, "Stop a program at its first failing case");
+  flags.add_option("--cache", options.verify.cache, "Keep verdicts and compiled programs here, by content")
+      ->type_name("DIR");
+  auto* lint =
+      flags.add_flag("--lint-problem", options.lint_problem,
+                     "Add `lint`: can a problem be passed by an empty, constant or echoing program?");
+  auto* explain = flags
+                      .add_option("--explain", options.explain,
+                                  "Run one record and print, for people, what was run and what came out")
+                      ->type_name("ID")
+                      ->excludes(lint);
+  flags
+      .add_flag("--check-sandbox", options.check_sandbox,
+                "Print what this machine offers for sandboxes, and exit")
+      ->excludes(lint)
+      ->excludes(explain);
   cli::add_stream_options(tool, stream, cli::Kind::kSlow);
-
-  return tool.run(argc, argv, [&] {
-    verify::Verifier verifier(options);
-    verify::Summary summary;
-    cli::RecordWork work;
-    work.kind = cli::Kind::kSlow;
-    work.process = [&](Json& record) {
-      verifier.verify_record(record);
-      summary.add(record);
-      return true;
-    };
-    work.complete = verify::is_verified;
-    const auto records = cli::each_record(tool, stream, work);
-    cli::write_summary(tool, stream, records, summary.json());
-  });
+  return tool.run(argc, argv, [&] { verify::run(tool, stream, options); });
 }

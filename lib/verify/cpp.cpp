@@ -52,7 +52,7 @@ bool read_signature(const std::string& starter, const std::string& name, Signatu
   std::size_t begin = text.find_last_of("\n;{}", at == 0 ? 0 : at - 1);
   begin = begin == std::string::npos || begin >= at ? 0 : begin + 1;
   std::string result(strip(std::string_view(text).substr(begin, at - begin)));
-  for (const char* word : {"inline ", "static ", "extern ", "constexpr "})
+  for (const char* word : {"public: ", "inline ", "static ", "extern ", "constexpr "})
     if (result.rfind(word, 0) == 0) result.erase(0, std::string_view(word).size());
   if (result.empty()) return false;
   out.result = result;
@@ -122,7 +122,22 @@ std::string address_of(const std::string& code, const std::string& entry_point) 
   return "&" + entry_point;
 }
 
+/// "int a, int b" of a signature with the names leap_p0, leap_p1, ..
+std::string parameters_of(const Signature& signature) {
+  std::string out;
+  for (std::size_t i = 0; i < signature.types.size(); ++i)
+    out += (i ? ", " : "") + signature.types[i] + " leap_p" + std::to_string(i);
+  return out;
+}
+
 }  // namespace
+
+std::string cpp_function(const std::string& starter, const std::string& name, const std::string& body) {
+  Signature signature;
+  if (!read_signature(starter, name, signature)) return "";
+  return preamble_of(starter) + signature.result + " " + name + "(" + parameters_of(signature) + ") { " +
+         body + " }\n";
+}
 
 std::vector<CppSource> cpp_server(const std::string& code, const std::string& entry_point) {
   return {{"solution.cpp", "#include \"driver.h\"\n" + candidate_part(code) +
@@ -136,17 +151,14 @@ std::vector<CppSource> cpp_tester(const std::string& tests, const std::string& c
   Signature signature;
   if (!read_signature(starter, entry_point, signature)) return {};
   if (tests.find("Solution") != std::string::npos) return {};
-  std::string parameters, names;
-  for (std::size_t i = 0; i < signature.types.size(); ++i) {
-    const std::string name = "leap_p" + std::to_string(i);
-    parameters += (i ? ", " : "") + signature.types[i] + " " + name;
-    names += (i ? ", " : "") + name;
-  }
+  std::string names;
+  for (std::size_t i = 0; i < signature.types.size(); ++i)
+    names += (i ? ", leap_p" : "leap_p") + std::to_string(i);
   const bool own_main = call.empty() && has_main(tests);
   std::string text = own_main ? "#define LEAP_OWN_MAIN\n" : "";
   text += "#include \"driver.h\"\n" + preamble_of(starter) + signature.result + " " + entry_point + "(" +
-          parameters + ") { return leap_driver::remote<std::decay_t<" + signature.result + ">>(" + names +
-          "); }\n" + "#undef NDEBUG\n#include <cassert>\n";
+          parameters_of(signature) + ") { return leap_driver::remote<std::decay_t<" + signature.result +
+          ">>(" + names + "); }\n" + "#undef NDEBUG\n#include <cassert>\n";
   if (own_main)
     text += tests + "\n";
   else if (call.empty())

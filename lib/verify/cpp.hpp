@@ -22,4 +22,8 @@ std::vector<CppSource> cpp_together(const std::string& code, const std::string& 
                                     const std::string& tests, const std::string& call,
                                     const std::string& starter);
 
+/// A program that has nothing but the function of the starter's signature, with this body (parameters are
+/// leap_p0, leap_p1, ..). Empty when the signature cannot be read.
+std::string cpp_function(const std::string& starter, const std::string& name, const std::string& body);
+
 }  // namespace leap::verify

@@ -143,6 +143,7 @@ Program compile_python(Pool& pool, const std::string& source) {
     program.message =
         late ? "compiling takes too long" : "the program is too deeply nested or too large to compile";
   });
+  program.unsure = !ran || program.failed == "compile_timeout";
   if (!ran) {
     program.failed = "compile_error";
     program.message = "the compiler did not survive this program";
@@ -188,6 +189,7 @@ Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std
     program.message = late ? "compiling takes too long" : compiler_message(ended.err, program.line);
     program.in_driver = !late && program.line == 0 && ended.err.find("driver.") != std::string::npos;
   });
+  program.unsure = !ran || program.failed == "compile_timeout";
   if (!ran) {
     program.failed = "compile_error";
     program.message = "the compiler did not survive this program";

@@ -18,6 +18,7 @@ struct Program {
   std::string message;     ///< the compiler's, without paths
   bool in_driver = false;  ///< what fails is the use of the program, not its text
   int line = 0;            ///< of the first error, 0 when unknown
+  bool unsure = false;     ///< another try may end otherwise
 };
 
 /// Sandboxes that are idle. One pool never mixes code of candidates with code of problems.

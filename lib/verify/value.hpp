@@ -24,8 +24,12 @@ struct Value {
   std::vector<Value> items;           ///< kList; kDict: key, value, key, value ..
 };
 
-/// RecordError when `bytes` are not such a value.
-Value read_marshal(std::string_view bytes);
+/// RecordError when `bytes` are no plain data, or more than `max_nodes` values: a hostile program must not
+/// fill our memory with what it answers.
+Value read_marshal(std::string_view bytes, std::size_t max_nodes = 1000000);
+
+/// No fewer than the values that `value` consists of, keys included.
+std::size_t nodes_of(const Json& value);
 
 /// The bytes of a JSON value (objects become dicts with string keys). Integers of any size are kept.
 std::string write_marshal(const Json& value);

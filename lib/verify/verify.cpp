@@ -12,13 +12,18 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "records/records.hpp"
+#include "verify/cache.hpp"
 #include "verify/cpp.hpp"
 #include "verify/runner.hpp"
 #include "verify/value.hpp"
 
 namespace leap::verify {
+
+extern const char kDriver[];
+
 namespace {
 
 using records::find;
@@ -156,6 +161,54 @@ std::string block(const Outcome& outcome, std::size_t index, const records::Code
   return out;
 }
 
+void indent(const std::string& title, const std::string& text, std::string& out) {
+  out += "  " + title + ":\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    out.append("    ").append(rest.substr(0, end)).append("\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void tell_compile(const std::string& language, const sandbox::Limits& limits, const Program& program,
+                  const records::Code& code, std::string& out) {
+  int number = 0;
+  std::string numbered;
+  std::string_view rest = code.text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string head = std::to_string(++number);
+    numbered += std::string(head.size() < 4 ? 4 - head.size() : 0, ' ') + head + "  " +
+                to_utf8(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  indent("program (" + language + ")", numbered, out);
+  out += "  limits: " + seconds(limits.cpu_s) + " of CPU time, " + seconds(limits.wall_s) + " in all, " +
+         std::to_string(limits.memory_mb) + " MB of memory, " + std::to_string(limits.output_kb) +
+         " kB of output, files of " + std::to_string(limits.file_mb) + " MB, " +
+         std::to_string(limits.processes) + " processes\n";
+  out += "  compiled in " + seconds(rounded(program.compile_s, 1e3)) + ": " +
+         (program.failed.empty() ? "ok" : program.failed) + "\n";
+  if (!program.message.empty()) indent("compiler", program.message, out);
+}
+
+void tell_case(const Outcome& outcome, std::size_t index, std::string& out) {
+  const Result& r = outcome.result;
+  out += "  test " + std::to_string(index + 1) + (outcome.test.open ? " (public): " : " (hidden): ") +
+         r.status + ", " + seconds(rounded(r.cpu_s, 1e3)) + " of CPU time, " +
+         seconds(rounded(r.wall_s, 1e3)) + " in all, " + seconds(rounded(r.max_rss_mb, 10)) + "\n";
+  out.replace(out.size() - 3, 2, " MB");
+  if (r.signal) out += "    signal " + signal_name(r.signal) + "\n";
+  if (r.exit_code >= 0) out += "    exit status " + std::to_string(r.exit_code) + "\n";
+  if (!r.error_type.empty())
+    out += "    " + r.error_type + " at line " + std::to_string(r.error_line) + ": " + r.error_message + "\n";
+  if (!r.note.empty()) out += "    " + r.note + "\n";
+  if (!outcome.test.input.empty()) indent("  input", shown(outcome.test.input), out);
+  if (!outcome.test.want.empty()) indent("  expected", shown(outcome.test.want), out);
+  if (!r.got.empty()) indent("  got", shown(r.got), out);
+}
+
 Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) {
   return {{"status", status}, {"stage", stage}, {"passed", 0},
           {"total", 0},       {"ran", 0},       {"feedback", feedback},
@@ -170,9 +223,16 @@ class Verifier::Judge {
       : options_(options),
         candidates_({options.sandbox, harness_source(), 64}),
         judges_({options.sandbox, harness_source(), 64}),
-        compilers_({options.sandbox, harness_source(), 512}) {}
+        compilers_({options.sandbox, harness_source(), 512}) {
+    if (options_.cache.empty()) return;
+    cache_.emplace(options_.cache);
+    stamp_ = sha256(harness_source() + kDriver) + toolchain_stamp();
+  }
 
+  /// Out of the cache, where it is there.
   Json verdict(const Json& task, const records::Code& code);
+  /// `told`, if given, gets the details.
+  Json judge(const Json& task, const records::Code& code, bool& unsure, std::string* told);
 
  private:
   struct Task {
@@ -185,12 +245,17 @@ class Verifier::Judge {
   Program compile(const Task& task, const records::Code& code, bool together);
   std::shared_ptr<const Program> of_problem(const std::string& key, const std::function<Program()>& make);
   void run_stdio(const Task& task, Runner& runner, std::vector<Outcome>& outcomes, std::size_t& total);
-  void run_calls(const Task& task, Runner& runner, std::vector<Outcome>& outcomes, std::size_t& total);
+  /// `show_all`: also keeps what feedback may not show.
+  void run_calls(const Task& task, Runner& runner, bool show_all, std::vector<Outcome>& outcomes,
+                 std::size_t& total);
+  Program compile_kept(const std::vector<CppSource>& sources, const std::string& standard);
   Json assemble(const Task& task, const records::Code& code, const Program& program,
                 const std::vector<Outcome>& outcomes, std::size_t total, bool together) const;
   std::string standard_of(const Task& task) const;
 
   Options options_;
+  std::optional<Cache> cache_;
+  std::string stamp_;  ///< what cached results depend on besides their key
   Pool candidates_, judges_, compilers_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const Program>> problem_programs_;
@@ -222,13 +287,28 @@ std::string Verifier::Judge::standard_of(const Task& task) const {
 
 Program Verifier::Judge::compile(const Task& task, const records::Code& code, bool together) {
   if (task.language == "python") return compile_python(compilers_, code.text);
-  if (task.type == "stdio") return compile_cpp(compilers_, {{"solution.cpp", code.text}}, standard_of(task));
+  if (task.type == "stdio") return compile_kept({{"solution.cpp", code.text}}, standard_of(task));
   const auto sources =
       together
           ? cpp_together(code.text, task.entry_point, std::string(text_of(task.check, "code")),
                          std::string(text_of(task.check, "call")), std::string(text_of(task.json, "starter")))
           : cpp_server(code.text, task.entry_point);
-  return compile_cpp(compilers_, sources, standard_of(task));
+  return compile_kept(sources, standard_of(task));
+}
+
+Program Verifier::Judge::compile_kept(const std::vector<CppSource>& sources, const std::string& standard) {
+  if (!cache_) return compile_cpp(compilers_, sources, standard);
+  std::string key = stamp_ + "\n" + standard;
+  for (const CppSource& source : sources) key += "\n" + source.name + " " + sha256(source.text);
+  if (auto bytes = cache_->get("binary", key)) {
+    Program program;
+    program.native = true;
+    program.bytes = std::move(*bytes);
+    return program;
+  }
+  Program program = compile_cpp(compilers_, sources, standard);
+  if (program.failed.empty()) cache_->put("binary", key, program.bytes);
+  return program;
 }
 
 void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Outcome>& outcomes,
@@ -282,7 +362,7 @@ void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Ou
         if (checked == Checked::kBroken) result.status = "problem_error", result.note = "the checker failed";
         if (checked == Checked::kWrong) result.status = "wrong_answer";
       } else if (result.status == "ok" && !same_output(result.got, outcome.test.want, compare, tolerance)) {
-        const bool nothing = strip(result.got).empty();
+        const bool nothing = strip(result.got).empty() && !strip(outcome.test.want).empty();
         result.status = nothing ? "no_output" : "wrong_answer";
       }
     }
@@ -292,8 +372,8 @@ void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Ou
   }
 }
 
-void Verifier::Judge::run_calls(const Task& task, Runner& runner, std::vector<Outcome>& outcomes,
-                                std::size_t& total) {
+void Verifier::Judge::run_calls(const Task& task, Runner& runner, bool show_all,
+                                std::vector<Outcome>& outcomes, std::size_t& total) {
   const Json& cases = member(task.check, "cases", "task.check");
   if (!cases.is_array()) throw RecordError("task.check.cases: must be an array");
   total = cases.size();
@@ -313,7 +393,7 @@ void Verifier::Judge::run_calls(const Task& task, Runner& runner, std::vector<Ou
     Outcome outcome;
     const Json* open = find(cases[i], "public");
     outcome.test.open = open && open->is_boolean() && open->get<bool>();
-    if (outcome.test.open) {
+    if (outcome.test.open || show_all) {
       outcome.test.input =
           "arguments " + jsonl::dump(*args) + (kwargs->empty() ? "" : " " + jsonl::dump(*kwargs));
       outcome.test.want = jsonl::dump(want);
@@ -323,9 +403,9 @@ void Verifier::Judge::run_calls(const Task& task, Runner& runner, std::vector<Ou
     result = runner.call(task.entry_point, write_marshal(*args), write_marshal(*kwargs), value);
     if (result.status == "ok") {
       try {
-        const Value got = read_marshal(value);
+        const Value got = read_marshal(value, nodes_of(want) + 100000);
         if (!same(got, want, tolerance)) result.status = "wrong_answer";
-        if (outcome.test.open) result.got = show(got, kShown);
+        if (outcome.test.open || show_all) result.got = show(got, kShown);
       } catch (const RecordError&) {
         result.status = "wrong_answer";
         result.note = "returned something that is not plain data";
@@ -409,6 +489,33 @@ Json Verifier::Judge::assemble(const Task& task, const records::Code& code, cons
 }
 
 Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) {
+  bool unsure = false;
+  if (!cache_) return judge(task_json, code, unsure, nullptr);
+  std::string key = stamp_ + (options_.first_failure ? " first " : " all ") +
+                    std::to_string(static_cast<int>(options_.sandbox)) + " " + std::to_string(code.added_at) +
+                    " " + std::to_string(code.added) + "\n";
+  for (const char* name : {"language", "standard", "starter", "entry_point", "limits", "check"}) {
+    const Json* value = find(task_json, name);
+    key += (value ? jsonl::dump(*value) : "null") + "\n";
+  }
+  key += code.text;
+  if (const auto bytes = cache_->get("verdict", key)) {
+    try {
+      Json found = Json::parse(*bytes);
+      found["measured"]["cached"] = true;
+      return found;
+    } catch (const Json::exception&) {
+      // As if it were not there.
+    }
+  }
+  Json out = judge(task_json, code, unsure, nullptr);
+  if (!unsure) cache_->put("verdict", key, out.dump());
+  return out;
+}
+
+Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bool& unsure,
+                            std::string* told) {
+  unsure = false;
   const Json& check = member(task_json, "check", "task");
   if (!check.is_object()) throw RecordError("task.check: must be an object");
   Task task{task_json,
@@ -456,6 +563,8 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
     }
   }
   const Program program = compile(task, code, together);
+  if (told) tell_compile(task.language, task.limits, program, code, *told);
+  unsure = program.unsure;
   if (!program.failed.empty()) {
     std::string words = "The program does not compile.\n" + program.message;
     if (task.language == "python" && program.line > 0) words += line_words(code, program.line);
@@ -475,7 +584,7 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
     if (task.type == "stdio") {
       run_stdio(task, runner, outcomes, total);
     } else if (task.type == "call") {
-      run_calls(task, runner, outcomes, total);
+      run_calls(task, runner, told != nullptr, outcomes, total);
     } else {
       Outcome outcome;
       const Json* open = find(check, "public");
@@ -484,6 +593,12 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
       if (outcome.test.open) outcome.test.want = "The tests:\n" + shown(script.source, 1200);
       outcomes.push_back(std::move(outcome));
     }
+  }
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Result& r = outcomes[i].result;
+    unsure = unsure || r.harness || r.status == "harness_error" || r.status == "problem_error" ||
+             (r.status == "timeout" && r.by_wall);
+    if (told) tell_case(outcomes[i], i, *told);
   }
   return assemble(task, code, program, outcomes, total, together);
 }
@@ -501,6 +616,31 @@ Json Verifier::verdict(const Json& task, const std::string& code) {
 
 Json Verifier::verdict_of_turn(const Json& task, const Json& turn) {
   return verdict(task, records::code_of_turn(turn, task));
+}
+
+std::string Verifier::explain(const Json& record) {
+  const Json& task = member(record, "task", "record");
+  std::string out = "record " + records::id_of(record) + "\n";
+  const Json* rollouts = find(record, "rollouts");
+  if (!rollouts || !rollouts->is_array() || rollouts->empty()) return out + "  no rollouts\n";
+  for (std::size_t i = 0; i < rollouts->size(); ++i) {
+    const Json* turns = find((*rollouts)[i], "turns");
+    if (!turns || !turns->is_array())
+      throw RecordError("rollouts[" + std::to_string(i) + "].turns: must be an array");
+    for (std::size_t t = 0; t < turns->size(); ++t) {
+      out += "\nrollout " + std::to_string(i + 1) + ", turn " + std::to_string(t + 1) + "\n";
+      bool unsure = false;
+      const Json verdict = judge_->judge(task, records::code_of_turn((*turns)[t], task), unsure, &out);
+      out += "  verdict: " + verdict["status"].get<std::string>() + ", passed " + verdict["passed"].dump() +
+             " of " + verdict["total"].dump() + "\n";
+      if (verdict["cheat"] == true) out += "  caught cheating\n";
+      if (!verdict["flags"].empty()) out += "  flags: " + verdict["flags"].dump() + "\n";
+      indent("feedback", verdict["feedback"].get<std::string>(), out);
+      const Json* before = find((*turns)[t], "verdict");
+      if (before) out += "  verdict in the record: " + std::string(text_of(*before, "status")) + "\n";
+    }
+  }
+  return out;
 }
 
 namespace {

@@ -19,6 +19,7 @@ namespace leap::verify {
 struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kAuto;
   bool first_failure = false;  ///< stop at the first failing case
+  std::string cache{};         ///< directory of verdicts and compiled programs; "": none
 };
 
 /// Safe to use from several threads at once.
@@ -36,6 +37,10 @@ class Verifier {
 
   /// The verdict of one turn (of its code, or `no_code`).
   Json verdict_of_turn(const Json& task, const Json& turn);
+
+  /// Runs every turn of a record, whatever verdict it has: what was run, with what limits, and what came out,
+  /// for people. Shows hidden cases.
+  std::string explain(const Json& record);
 
   /// Gives every turn without a verdict one, and every rollout its state. Identical code is run once,
   /// different programs in parallel (TBB). True if anything was done.

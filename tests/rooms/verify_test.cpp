@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -5,7 +7,9 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "verify/cache.hpp"
 #include "verify/compare.hpp"
+#include "verify/lint.hpp"
 #include "verify/value.hpp"
 #include "verify/verify.hpp"
 
@@ -89,6 +93,23 @@ TEST_CASE("outputs are compared as judges do", "[verify]") {
   CHECK_FALSE(same_output("a\n\nb", "a\nb", Compare::kLines, 0));
   CHECK(same_output("a\n", "a\n", Compare::kExact, 0));
   CHECK_FALSE(same_output("a", "a\n", Compare::kExact, 0));
+}
+
+TEST_CASE("a hostile answer does not take our time or memory", "[verify]") {
+  using leap::verify::read_marshal;
+  std::string list = "[", big = "l";
+  const std::uint32_t count = 5000000;
+  for (int i = 0; i < 4; ++i) {
+    list += static_cast<char>(count >> (8 * i));
+    big += static_cast<char>(count >> (8 * i));
+  }
+  CHECK_THROWS_AS(read_marshal(list + std::string(count, 'N')), leap::RecordError);
+  const leap::verify::Value value = read_marshal(big + std::string(2 * count, '\1'));
+  CHECK_FALSE(same(value, Json(3), 0));
+  CHECK(leap::verify::show(value, 100).size() < 100);
+  const Json nested = leap::jsonl::parse(R"({"a": [1, [2, {"b": "c"}]], "d": []})");
+  CHECK_NOTHROW(read_marshal(leap::verify::write_marshal(nested), leap::verify::nodes_of(nested)));
+  CHECK_THROWS_AS(read_marshal(leap::verify::write_marshal(nested), 5), leap::RecordError);
 }
 
 TEST_CASE("values survive the way there and back", "[verify]") {
@@ -480,6 +501,103 @@ TEST_CASE("records: verdicts, states, bad tasks", "[verify]") {
   task = sum_task();
   task["check"]["cases"][1].erase("stdout");
   CHECK_THROWS_WITH(status(task, right), Catch::Contains("task.check.cases[1].stdout"));
+}
+
+TEST_CASE("verdicts and compiled programs are kept by content", "[verify]") {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("leap-cache-test-" + std::to_string(getpid()));
+  leap::verify::Options options;
+  options.cache = (folder / "deep").string();
+  auto files = [&] {
+    std::vector<std::filesystem::path> out;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+      if (entry.is_regular_file()) out.push_back(entry.path());
+    return out;
+  };
+  {
+    Verifier first(options), second(options);
+    const std::string code = kRead + "print(a - b)";
+    Json fresh = first.verdict(sum_task(), code);
+    CHECK_FALSE(fresh["measured"].contains("cached"));
+    CHECK(files().size() == 1);
+    Json kept = second.verdict(sum_task(), code);
+    CHECK(kept["measured"]["cached"] == true);
+    kept["measured"].erase("cached");
+    CHECK(kept.dump() == fresh.dump());
+    // Another check, other limits, other code: other verdicts.
+    Json other = sum_task();
+    other["check"]["cases"][0]["stdout"] = "-1";
+    CHECK(first.verdict(other, code)["passed"] == 1);
+    other["limits"]["cpu_s"] = 2;
+    CHECK_FALSE(first.verdict(other, code)["measured"].contains("cached"));
+    CHECK(first.verdict(other, kRead + "print(a + b)")["passed"] == 1);
+    // A damaged file counts as none.
+    for (const auto& file : files()) std::filesystem::resize_file(file, 100);
+    CHECK_FALSE(first.verdict(sum_task(), code)["measured"].contains("cached"));
+    // What may end otherwise another time is not kept.
+    const std::size_t before = files().size();
+    Json sleepy = sum_task();
+    sleepy["limits"]["wall_s"] = 0.3;
+    CHECK(first.verdict(sleepy, std::string("import time\ntime.sleep(9)"))["status"] == "timeout");
+    CHECK(files().size() == before);
+    // A compiled program serves another check.
+    const std::string sum =
+        "#include <cstdio>\nint main() { int a, b; scanf(\"%d%d\", &a, &b); printf(\"%d\", a + b); }";
+    CHECK(first.verdict(sum_task("cpp"), sum)["status"] == "ok");
+    Json one = sum_task("cpp");
+    one["check"]["cases"].erase(1);
+    const Json again = first.verdict(one, sum);
+    CHECK(again["status"] == "ok");
+    CHECK(again["measured"]["compile_s"] == 0);
+  }
+  std::filesystem::remove_all(folder);
+  options.cache = "/proc/none";
+  CHECK_THROWS_AS(Verifier(options), leap::Error);
+}
+
+TEST_CASE("problems that give reward for nothing", "[verify]") {
+  auto lint = [](Json task) {
+    Json record = {{"id", "x"}, {"task", std::move(task)}};
+    leap::verify::lint(verifier(), record);
+    return record["lint"];
+  };
+  for (const char* language : {"python", "cpp"}) {
+    Json task = sum_task(language);
+    CHECK(lint(task).dump() == R"({"gameable":false,"passed_by":[]})");
+    task["check"]["cases"][1]["stdout"] = "3\n";
+    CHECK(lint(task)["passed_by"] == Json({"constant"}));
+    for (int i = 0; i < 2; ++i) task["check"]["cases"][i]["stdout"] = task["check"]["cases"][i]["stdin"];
+    CHECK(lint(task)["passed_by"] == Json({"echo"}));
+    for (int i = 0; i < 2; ++i) task["check"]["cases"][i]["stdout"] = "";
+    CHECK(lint(task)["passed_by"] == Json({"empty", "constant"}));
+    task = add_task(language);
+    task["starter"] = language == std::string("cpp") ? "int add(int a, int b) {\n" : "";
+    CHECK(lint(task)["gameable"] == false);
+    for (int i = 0; i < 2; ++i) task["check"]["cases"][i]["expect"] = task["check"]["cases"][i]["args"][0];
+    CHECK(lint(task)["passed_by"] == Json({"echo"}));
+    for (int i = 0; i < 2; ++i) task["check"]["cases"][i]["expect"] = 7;
+    CHECK(lint(task)["passed_by"] == Json({"constant"}));
+  }
+  Json task = add_task();
+  task["solution"] = "def add(a, b): return a + b";
+  CHECK(lint(task).dump() == R"({"gameable":false,"passed_by":[],"solution":"ok"})");
+  task["solution"] = "import time\ndef add(a, b): return a + b + (time.time_ns() & 1)";
+  CHECK(lint(task)["solution"] == "wrong_answer");
+  CHECK(lint(script_task("def check(c):\n    assert c(2) is not None\n", "check"))["passed_by"] ==
+        Json({"constant", "echo"}));
+  CHECK(lint(script_task("x = 1\n")).contains("error"));
+}
+
+TEST_CASE("what happened to one record, for people", "[verify]") {
+  Json record = {{"id", "x"}, {"task", sum_task()}};
+  record["rollouts"] = Json::array({{{"turns", Json::array({{{"code", kRead + "print(a * b)\nexit(0)"}}})}}});
+  const std::string text = verifier().explain(record);
+  for (const char* part :
+       {"record x", "print(a * b)", "limits: 1 s of CPU time", "test 2 (hidden): wrong_answer", "11 777",
+        "788", "8547", "exit status 0", "verdict: wrong_answer, passed 0 of 2"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
 }
 
 TEST_CASE("stopping at the first failure; several threads at once", "[verify]") {
