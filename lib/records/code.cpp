@@ -145,7 +145,7 @@ bool defines_python(std::string_view code, std::string_view name) {
     if (!top) continue;
     if (starts_with_word(text, "class") && starts_with_word(strip(text.substr(5)), name)) return true;
     if ((starts_with_word(text, "import") || starts_with_word(text, "from"))) {
-      for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1))
+      for (std::size_t at = text.find(name, 1); at != std::string_view::npos; at = text.find(name, at + 1))
         if (!is_word(text[at - 1]) && text[at - 1] != '.' &&
             (at + name.size() == text.size() || !is_word(text[at + name.size()])))
           return true;

@@ -48,6 +48,7 @@ TEST_CASE("what defines an entry point", "[records]") {
   CHECK(defines("class Solution:\n    def f(self): pass", "f", "python"));
   CHECK(defines("f = lambda x: x", "f", "python"));
   CHECK(defines("from math import gcd as f", "f", "python"));
+  CHECK_FALSE(defines("from math import gcd", "f", "python"));
   CHECK_FALSE(defines("def ff(x): pass\nf == 1\n# def f(x)", "f", "python"));
   CHECK_FALSE(defines("def g():\n    def f(): pass", "f", "python"));
   CHECK(defines("std::vector<int> f(std::vector<int> a) {\n}", "f", "cpp"));
