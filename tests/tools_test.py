@@ -205,6 +205,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(child.wait(timeout=20), 0)
         child.stdout.close()
 
+    @unittest.skipIf(os.environ.get("LEAP_SANITIZERS"), "sanitizers keep freed memory")
     def test_memory_is_bounded_by_the_lines_in_flight(self):
         small = b"".join(line({"id": f"p{i}", "rollouts": [{"turns": [{"verdict": {"status": "ok"}}]}] * 2}) for i in range(1000))
         child = subprocess.Popen([BIN / "leap-rank", "-j2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
