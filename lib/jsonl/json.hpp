@@ -31,7 +31,7 @@ Json parse_record(std::string_view line);
 std::string dump(const Json& value);
 void dump_to(std::string& out, const Json& value);
 
-inline constexpr int kMaxDepth = 512;
+inline constexpr int kMaxDepth = 2000;
 
 bool is_raw(const Json& value);
 std::string_view raw_text(const Json& value);

@@ -38,18 +38,21 @@ bool starts_with_word(std::string_view line, std::string_view word) {
 std::string drop_thoughts(std::string_view text) {
   constexpr std::string_view kOpen = "<think>", kClose = "</think>";
   std::string out;
+  std::size_t from = 0, open = text.find(kOpen);
   while (true) {
-    const std::size_t open = text.find(kOpen), close = text.find(kClose);
+    if (open != std::string_view::npos && open < from) open = text.find(kOpen, from);
+    const std::size_t close = text.find(kClose, from);
     if (close == std::string_view::npos) {
       // A thought that was cut off is all there is; the tag inside other text is text.
-      if (open != std::string_view::npos && strip(out + std::string(text.substr(0, open))).empty()) return "";
-      return out.append(text);
+      const bool cut_off = open != std::string_view::npos;
+      if (cut_off && strip(out + std::string(text.substr(from, open - from))).empty()) return "";
+      return out.append(text.substr(from));
     }
     if (open < close)
-      out.append(text.substr(0, open));
+      out.append(text.substr(from, open - from));
     else
       out.clear();  // the prompt opened the thought
-    text.remove_prefix(close + kClose.size());
+    from = close + kClose.size();
   }
 }
 

@@ -94,7 +94,7 @@ TEST_CASE("a member given twice keeps its place and its last value", "[jsonl]") 
 }
 
 TEST_CASE("texts that are no record are refused", "[jsonl]") {
-  const std::string nested(600, '[');
+  const std::string nested(2600, '[');
   for (const std::string& bad :
        std::vector<std::string>{"",
                                 " ",

@@ -88,3 +88,16 @@ TEST_CASE("code without an entry point is left alone", "[records]") {
   CHECK(code_of({{"code", "print(1)"}}, {{"language", "python"}}) == "print(1)");
   CHECK(code_of({{"completion", "x"}, {"code", nullptr}}, {{"language", "python"}}) == "x");
 }
+
+TEST_CASE("Extraction of long hostile completions is linear", "[records]") {
+  // Quadratic work on any of these would take hours.
+  const Json task = {{"language", "python"}, {"entry_point", "f"}, {"starter", "def f(x):\n"}};
+  for (const std::string piece :
+       {"</think>", "<think>", "```\n", "~~~", "def f", "'''", "\"", "(", "#", "\\\n"}) {
+    std::string text;
+    while (text.size() < 4000000) text += piece;
+    const Json turn = {{"completion", text}};
+    INFO(piece);
+    CHECK(code_of(turn, task).size() <= text.size() + 100);
+  }
+}
