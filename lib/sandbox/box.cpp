@@ -231,6 +231,7 @@ pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, i
 
 Box::Box(const Settings& settings) {
   const bool contained = settings.mode != Mode::kNone;
+  shares_ = contained && settings.shared_fd >= 0;
   std::string trouble;
   // Root becomes nobody first; where nobody may not make namespaces, it stays root and children may not fork.
   for (const bool as_nobody : {true, false}) {
@@ -246,8 +247,8 @@ Box::Box(const Settings& settings) {
       work_dir_ = pattern;
     }
     const std::string work = contained ? "/tmp" : work_dir_;
-    std::string script =
-        "settings = ('4', '" + work + "', '" + (contained ? "1" : "0") + "')\nsettings_filter = ";
+    std::string script = "settings = ('4', '" + work + "', '" + (contained ? "1" : "0") + "', '" +
+                         (settings.shared_fd >= 0 ? settings.shared_name : "") + "')\nsettings_filter = ";
     script += contained ? python_bytes(filter_for_children(as_nobody || !root)) : "b''";
     script += std::string("\n") + kSupervisor + "\n" + settings.extension + "\nmain()\n";
     const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
@@ -258,6 +259,7 @@ Box::Box(const Settings& settings) {
       Fd filter = memory_file(filter_for_all());
       argv = bwrap_arguments(as_nobody, 5, settings.tmp_mb);
       fds.push_back(filter.get());
+      if (settings.shared_fd >= 0) fds.push_back(settings.shared_fd);
       argv.insert(argv.end(), {kPython, "-s", "-S", "-c"});
       argv.push_back("import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))");
       try {

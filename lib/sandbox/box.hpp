@@ -71,6 +71,8 @@ struct Settings {
   std::string extension;  ///< Python source run in the supervisor's name space before it serves: more kinds
                           ///< of children
   int tmp_mb = 64;
+  int shared_fd = -1;       ///< a sealed file in memory for the programs of the system that run inside ..
+  std::string shared_name;  ///< .. and its name in their working directory
 };
 
 /// Starts a process by posix_spawn from a thread that lives as long as the program (a sandbox dies with the
@@ -104,6 +106,7 @@ class Box {
   /// A file of the working directory, which the next start empties; "" when there is none.
   std::string fetch(const std::string& name);
   pid_t pid() const { return pid_; }
+  bool shares() const { return shares_; }  ///< holds the shared file of its settings
 
  private:
   void write_frame(const Fields& fields);
@@ -112,7 +115,7 @@ class Box {
 
   pid_t pid_ = -1;
   int control_ = -1;
-  bool running_ = false;
+  bool running_ = false, shares_ = false;
   double patience_s_ = 60;
   Ended ended_;
   std::string work_dir_;  ///< of mode none

@@ -18,6 +18,8 @@ WORK_DIR = settings[1]
 CONTAINED = settings[2] == "1"  # a pid namespace of our own, of which we are the first process
 FILTER = settings_filter  # BPF program for children, or b""
 MAX_MESSAGE = 64 << 20
+MAX_FILE = 250 << 20
+SHARED = settings[3] if CONTAINED else ""  # name of a sealed file, open as fd 6, for programs of the system; or ""
 CHILD_ENV = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": WORK_DIR, "TMPDIR": WORK_DIR}
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -152,7 +154,7 @@ class Filter(ctypes.Structure):
     _fields_ = [("len", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def enter(limits, files, receive_fd, send_fd, program_fd):
+def enter(limits, files, receive_fd, send_fd, program_fd, shared):
     """In the child: its files, limits and filter. The pipes to the supervisor become 3 (in) and 4 (out)."""
     os.setsid()
     fds = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in (*files, receive_fd, send_fd)]
@@ -161,7 +163,12 @@ def enter(limits, files, receive_fd, send_fd, program_fd):
         os.dup2(fd, number, inheritable=True)
     if program is not None:
         os.dup2(program, 5, inheritable=False)
-    os.closerange(5 if program is None else 6, 4096)
+    if shared:
+        os.closerange(5, 6)
+        os.set_inheritable(6, True)
+        os.closerange(7, 4096)
+    else:
+        os.closerange(5 if program is None else 6, 4096)
     cpu_s, memory_kb, file_kb, processes = limits
     infinity = resource.RLIM_INFINITY
     lower(resource.RLIMIT_CPU, int(cpu_s) + 2, int(cpu_s) + 3)
@@ -250,8 +257,14 @@ def start(request):
     if not clean(WORK_DIR) or CONTAINED and not clean("/dev/shm"):
         answer(b"ended", b"dirty", b"0 0 0 0 0", b"", b"")
         return
+    shared = SHARED and kind == b"binary" and not request[5]
+    if shared:
+        os.makedirs(os.path.join(WORK_DIR, os.path.dirname(SHARED)))
+        os.symlink("/proc/self/fd/6", os.path.join(WORK_DIR, SHARED))
     for name, content in zip(request[6::2], request[7::2]):
-        with open(os.path.join(WORK_DIR, name.decode()), "wb") as file:
+        path = os.path.join(WORK_DIR, name.decode())
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
             file.write(content)
     inp, out, err = new_file(request[3]), new_file(), new_file()
     down_read, down = os.pipe()
@@ -271,7 +284,7 @@ def start(request):
     if pid == 0:
         try:
             os.close(CONTROL)
-            enter((cpu_s, child_kb, file_kb, processes), (inp, out, err), down_read, up_write, program_fd)
+            enter((cpu_s, child_kb, file_kb, processes), (inp, out, err), down_read, up_write, program_fd, shared)
             kinds[kind](request, nonce, 3, 4)
         finally:
             os._exit(126)
@@ -415,7 +428,7 @@ def serve():
             try:
                 fd = os.open(os.path.join(WORK_DIR, request[1].decode()), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
-                    content = read_exactly(fd, min(os.fstat(fd).st_size, MAX_MESSAGE)) or b""
+                    content = read_exactly(fd, min(os.fstat(fd).st_size, MAX_FILE)) or b""
                 finally:
                     os.close(fd)
             except OSError:

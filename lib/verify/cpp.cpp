@@ -140,7 +140,9 @@ std::string cpp_function(const std::string& starter, const std::string& name, co
 }
 
 std::vector<CppSource> cpp_server(const std::string& code, const std::string& entry_point) {
-  return {{"solution.cpp", "#include \"driver.h\"\n" + candidate_part(code) +
+  // First, where it would come anyway: a header compiled beforehand must be.
+  const std::string all = begins_with_all_headers(code) ? "#include <bits/stdc++.h>\n" : "";
+  return {{"solution.cpp", all + "#include \"driver.h\"\n" + candidate_part(code) +
                                "void leap_driver_run() { leap_driver::serve(" +
                                address_of(code, entry_point) + "); }\n"},
           {"driver.h", kDriver}};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sandbox/box.hpp"
@@ -26,12 +27,15 @@ class Pool {
  public:
   explicit Pool(sandbox::Settings settings) : settings_(std::move(settings)) {}
   std::unique_ptr<sandbox::Box> take();
-  std::unique_ptr<sandbox::Box> fresh() const { return std::make_unique<sandbox::Box>(settings_); }
+  std::unique_ptr<sandbox::Box> fresh() const;
   void give(std::unique_ptr<sandbox::Box> box);
+  /// Sandboxes from now on hold `bytes` as a sealed file of this name. Once.
+  void share(const std::string& name, std::string_view bytes);
+  ~Pool();
 
  private:
   sandbox::Settings settings_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<sandbox::Box>> idle_;
 };
 
@@ -64,8 +68,26 @@ struct CppSource {
   std::string name, text;
 };
 
+/// <bits/stdc++.h> compiled before it is needed: four times faster for programs that begin with it. Made
+/// once, for the first standard that enough programs ask for.
+class Prelude {
+ public:
+  /// Counts this program. True when it will be compiled with the header ready.
+  bool serves(Pool& pool, const std::string& source, const std::string& standard);
+
+ private:
+  std::mutex mutex_;
+  std::string standard_;
+  int seen_ = 0;
+  enum class State { kNone, kMaking, kReady } state_ = State::kNone;
+};
+
+/// Does a C++ program begin with #include <bits/stdc++.h>, but for comments and empty lines?
+bool begins_with_all_headers(std::string_view source);
+
 /// Compiles the first of `sources` (the others are there to be included) by g++. `standard` is e.g.
 /// "gnu++20".
-Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std::string& standard);
+Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std::string& standard,
+                    Prelude* prelude = nullptr);
 
 }  // namespace leap::verify

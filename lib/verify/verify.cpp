@@ -257,6 +257,7 @@ class Verifier::Judge {
   std::optional<Cache> cache_;
   std::string stamp_;  ///< what cached results depend on besides their key
   Pool candidates_, judges_, compilers_;
+  Prelude prelude_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const Program>> problem_programs_;
 };
@@ -297,7 +298,7 @@ Program Verifier::Judge::compile(const Task& task, const records::Code& code, bo
 }
 
 Program Verifier::Judge::compile_kept(const std::vector<CppSource>& sources, const std::string& standard) {
-  if (!cache_) return compile_cpp(compilers_, sources, standard);
+  if (!cache_) return compile_cpp(compilers_, sources, standard, &prelude_);
   std::string key = stamp_ + "\n" + standard;
   for (const CppSource& source : sources) key += "\n" + source.name + " " + sha256(source.text);
   if (auto bytes = cache_->get("binary", key)) {
@@ -306,7 +307,7 @@ Program Verifier::Judge::compile_kept(const std::vector<CppSource>& sources, con
     program.bytes = std::move(*bytes);
     return program;
   }
-  Program program = compile_cpp(compilers_, sources, standard);
+  Program program = compile_cpp(compilers_, sources, standard, &prelude_);
   if (program.failed.empty()) cache_->put("binary", key, program.bytes);
   return program;
 }

@@ -10,6 +10,7 @@
 #include "verify/cache.hpp"
 #include "verify/compare.hpp"
 #include "verify/lint.hpp"
+#include "verify/programs.hpp"
 #include "verify/value.hpp"
 #include "verify/verify.hpp"
 
@@ -380,6 +381,27 @@ TEST_CASE("C++ programs", "[verify]") {
   const std::string feedback = verdict["feedback"];
   CHECK(feedback.find("line 2:10: error:") != std::string::npos);
   CHECK(feedback.find("/tmp") == std::string::npos);
+}
+
+TEST_CASE("C++ with all headers, compiled beforehand", "[verify]") {
+  // The first few are compiled without.
+  for (int i = 0; i < 7; ++i) {
+    const std::string all = "// number " + std::to_string(i) + "\n#include <bits/stdc++.h>\n";
+    INFO(i);
+    CHECK(status(sum_task("cpp"), all + "#include <bits/stdc++.h>\n#include <vector>\nusing namespace std;\n"
+                                        "int main() { int a, b; cin >> a >> b; cout << a + b; }") == "ok");
+    CHECK(status(add_task("cpp"), all + "int add(int a, int b) { return a + b; }") == "ok");
+    const Json verdict = verifier().verdict(sum_task("cpp"), all + "int main() {\n  return x;\n}");
+    CHECK(verdict["status"] == "compile_error");
+    CHECK(verdict["feedback"].get<std::string>().find("line 4:10: error:") != std::string::npos);
+  }
+  CHECK(status(sum_task("cpp"),
+               "#include <bits/stdc++.h>\n#include \"leap-pch/bits/stdc++.h.gch\"\nint main() {}") ==
+        "compile_error");
+  using leap::verify::begins_with_all_headers;
+  CHECK(begins_with_all_headers("/* a\nb */ // c\n # include  <bits/stdc++.h> // all\n"));
+  CHECK_FALSE(begins_with_all_headers("#pragma GCC optimize(\"O3\")\n#include <bits/stdc++.h>\n"));
+  CHECK_FALSE(begins_with_all_headers("/* #include <bits/stdc++.h>"));
 }
 
 TEST_CASE("C++ calls", "[verify]") {
