@@ -212,6 +212,22 @@ Child compiler_child(std::vector<std::string> arguments) {
   return child;
 }
 
+/// Known-good code in a sandbox of its own: does the compiler work at all?
+bool compiles_at_all(Pool& pool) {
+  try {
+    auto box = pool.fresh();
+    auto arguments = compiler("gnu++17");
+    arguments.insert(arguments.end(), {"-o", "program", "canary.cpp"});
+    Child child = compiler_child(std::move(arguments));
+    child.files = {{"canary.cpp", "int main() { return 0; }\n"}};
+    box->start(child);
+    const Ended& ended = box->wait();
+    return ended.end == End::kExit && ended.code == 0;
+  } catch (const sandbox::Fault&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 bool begins_with_all_headers(std::string_view source) {
@@ -295,6 +311,9 @@ Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std
     program.message = late ? "compiling takes too long" : compiler_message(ended.err, program.line);
     program.in_driver = !late && program.line == 0 && ended.err.find("driver.") != std::string::npos;
   });
+  // A failure that is not about the program's text may be the machine's.
+  if (ran && program.failed == "compile_error" && program.message.empty() && !compiles_at_all(pool))
+    throw Error("/usr/bin/g++ does not work: install g++ and binutils anew");
   program.unsure = !ran || program.failed == "compile_timeout";
   if (!ran) {
     program.failed = "compile_error";
