@@ -25,9 +25,8 @@ Standing standing_of(const Json& turns, const RolloutOutcome& outcome) {
     const Json* measured = records::find(verdict, "measured");
     const bool solved = outcome.turns[t] == Outcome::kSolved;
     standing.solved_speedups.push_back(solved ? number_of(measured, "speedup") : -1);
-    const Json* cheat = records::find(verdict, "cheat");
     const double total = number_of(&verdict, "total");
-    if (total > 0 && !(cheat != nullptr && *cheat == true)) {
+    if (total > 0 && !records::is_cheat(turns[t])) {
       standing.passed = std::max(standing.passed, number_of(&verdict, "passed") / total);
     }
     if (t + 1 == outcome.solved_at && measured != nullptr) {

@@ -74,8 +74,7 @@ void GroupSummary::add(const Json& record) {
     turns_ += turns.size();
     longest_ = std::max(longest_, turns.size());
     for (const Json& turn : turns) {
-      const Json* cheat = records::find(turn.at("verdict"), "cheat");
-      if (cheat != nullptr && *cheat == true) ++cheats_;
+      if (records::is_cheat(turn)) ++cheats_;
     }
     if (outcome.scorable()) ++n;
     if (outcome.solved()) solved_at.push_back(outcome.solved_at);

@@ -53,14 +53,24 @@ bool is_unscorable(std::string_view status) {
   return std::find(kUnscorable.begin(), kUnscorable.end(), status) != kUnscorable.end();
 }
 
+bool is_cheat(const Json& turn) {
+  const Json* verdict = find(turn, "verdict");
+  const Json* cheat = verdict != nullptr ? find(*verdict, "cheat") : nullptr;
+  return cheat != nullptr && *cheat == true;
+}
+
+bool is_solved(const Json& turn) {
+  const Json* verdict = find(turn, "verdict");
+  return verdict != nullptr && text_of(*verdict, "status") == "ok" && !is_cheat(turn);
+}
+
 Outcome outcome_of(const Json& turn, const std::string& where) {
   const Json* verdict = find(turn, "verdict");
   if (verdict == nullptr) throw RecordError(where + ".verdict: missing; run leap-verify first");
   const std::string_view status = text_of(*verdict, "status");
   if (status.empty()) throw RecordError(where + ".verdict.status: missing or no text; run leap-verify first");
-  const Json* cheat = find(*verdict, "cheat");
-  if (cheat != nullptr && cheat->is_boolean() && cheat->get<bool>()) return Outcome::kFailed;
-  if (status == "ok") return Outcome::kSolved;
+  if (is_solved(turn)) return Outcome::kSolved;
+  if (is_cheat(turn)) return Outcome::kFailed;
   return is_unscorable(status) ? Outcome::kUnscorable : Outcome::kFailed;
 }
 

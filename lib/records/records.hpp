@@ -33,6 +33,11 @@ enum class Outcome { kSolved, kFailed, kUnscorable };
 /// `where`) without a status.
 Outcome outcome_of(const Json& turn, const std::string& where);
 
+/// Was the code of this turn caught cheating? Such a turn is failed whatever its status.
+bool is_cheat(const Json& turn);
+/// Is the turn solved? False without a verdict.
+bool is_solved(const Json& turn);
+
 /// A status that says the harness failed, not the code (verification.md's taxonomy).
 bool is_unscorable(std::string_view status);
 

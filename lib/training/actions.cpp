@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "records/records.hpp"
 
 namespace leap::training {
 namespace {
@@ -179,19 +180,11 @@ class Extractor {
       const std::string where = place("", "rollouts", r);
       const Json& turns = items(rollouts[r], "turns", where);
       for (std::size_t t = 0; t < turns.size(); ++t) {
-        if (!solved(turns[t])) continue;
+        if (!records::is_solved(turns[t])) continue;
         example({&turns[t], &rollouts[r], &record_}, place(where, "turns", t));
         break;
       }
     }
-  }
-
-  static bool solved(const Json& turn) {
-    const Json* verdict = member(turn, "verdict");
-    const Json* status = verdict == nullptr ? nullptr : member(*verdict, "status");
-    if (status == nullptr || *status != "ok") return false;
-    const Json* cheat = member(*verdict, "cheat");
-    return cheat == nullptr || *cheat != true;
   }
 
   void example(const Scope& scope, const std::string& where) {

@@ -16,9 +16,8 @@ void Summary::add(const Json& record) {
       if (verdict == nullptr) continue;
       ++turns_;
       ++statuses_[std::string(records::text_of(*verdict, "status"))];
-      if (records::outcome_of(turn, "turn") == records::Outcome::kSolved) ++solved_;
-      const Json* cheat = records::find(*verdict, "cheat");
-      if (cheat != nullptr && *cheat == true) ++cheats_;
+      if (records::is_solved(turn)) ++solved_;
+      if (records::is_cheat(turn)) ++cheats_;
       const Json* flags = records::find(*verdict, "flags");
       if (flags != nullptr && flags->is_array()) {
         for (const Json& flag : *flags) {

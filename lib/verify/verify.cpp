@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -715,14 +716,8 @@ bool is_verified(const Json& record) {
 }
 
 void set_state(Json& rollout) {
-  bool solved = false;
-  const Json* turns = find(rollout, "turns");
-  for (const Json& turn : *turns) {
-    const Json* verdict = find(turn, "verdict");
-    if (!verdict || text_of(*verdict, "status") != "ok") continue;
-    const Json* cheat = find(*verdict, "cheat");
-    solved = solved || !(cheat && cheat->is_boolean() && cheat->get<bool>());
-  }
+  const Json& turns = *find(rollout, "turns");
+  const bool solved = std::any_of(turns.begin(), turns.end(), records::is_solved);
   if (solved)
     rollout["state"] = "solved";
   else if (!find(rollout, "state"))
