@@ -4,7 +4,9 @@
 int main(int argc, char** argv) {
   using namespace leap;
   cli::Tool tool(
-      "leap-sample", "Samples turns: first ones for problems without rollouts, next ones for open rollouts.",
+      "leap-sample",
+      "Samples turns: first ones for problems without rollouts, next ones for open rollouts. Or the "
+      "decompositions of problems, or implementations of their functions (--stage).",
       "Examples:\n  leap-sample --model m0 -n 8 < problems.jsonl > sampled.jsonl\n"
       "  leap-sample --url http://localhost:8000 --model NAME --tokenizer m0 -n 8 < problems.jsonl\n"
       "See leap-sample(1).");
@@ -20,8 +22,20 @@ int main(int argc, char** argv) {
     return flags.add_option(name, value, help)->type_name(type)->group(group);
   };
   constexpr int kMany = 1 << 30;
-  option("-n", sampler.rollouts, "N", "New rollouts where a record has none (default 1)")
+  option("-n", sampler.rollouts, "N",
+         "New rollouts (decompositions; implementations a function) where there are none (default 1)")
       ->check(CLI::Range(1, 1 << 20));
+  cli::add_choice<sampling::Stage>(flags, "--stage", sampler.stage.stage,
+                                   {{"turns", sampling::Stage::kTurns},
+                                    {"decompose", sampling::Stage::kDecompose},
+                                    {"implement", sampling::Stage::kImplement}},
+                                   "What to sample: turns, decompose or implement (default turns)")
+      ->group(group);
+  option("--max-functions", sampler.stage.max_functions, "N",
+         "Most functions that a decomposition is asked for (default 6)")
+      ->check(CLI::Range(1, 64));
+  option("--prompt-template", options.prompt_file, "FILE",
+         "Prompts of decompose and implement; examples/prompts holds the built-in ones");
   option("--max-tokens", sampler.sampling.max_tokens, "N", "Most new tokens a turn (default 512)")
       ->check(CLI::Range(1, kMany));
   option("--temperature", sampler.sampling.temperature, "X", "Default 1; 0 is greedy")

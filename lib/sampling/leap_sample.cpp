@@ -21,6 +21,8 @@ void check(const cli::Tool& tool, const Options& options) {
          "--model is missing: a directory, or with --url the model's name at the server");
   refuse(options.tokenize && options.score, "--tokenize and --score exclude each other");
   refuse(options.score && served, "--score needs a local model: it does not go with --url");
+  refuse(options.sampler.stage.stage == Stage::kTurns && !options.prompt_file.empty(),
+         "--prompt-template goes with --stage");
   refuse(served && !options.local.adapter_dir.empty(),
          "--adapter does not go with --url: load it at the server and name it with --model");
   refuse(!served && !options.server.tokenizer.empty() && !options.tokenize,
@@ -87,6 +89,7 @@ void run(cli::Tool& tool, const cli::StreamOptions& stream, Options options) {
   options.server.model = options.model;
   options.sampler.prompts.tokenizer = served ? options.server.tokenizer : options.model;
   if (!options.feedback_file.empty()) options.sampler.prompts.feedback = read_file(options.feedback_file);
+  if (!options.prompt_file.empty()) options.sampler.stage.form = read_file(options.prompt_file);
   const SampleTotals totals = sample(tool, stream, options.sampler, [&]() -> std::unique_ptr<Backend> {
     if (served) return std::make_unique<ServerBackend>(options.server);
     return local_backend(options);

@@ -16,6 +16,7 @@ struct Options {
   ServerOptions server;  ///< used when it has URLs
   SamplerOptions sampler;
   std::string feedback_file;  ///< "" for the built-in text
+  std::string prompt_file;    ///< template of a stage's prompts; "" for the built-in ones
   bool tokenize = false, score = false;
   std::string score_into = "logprobs";
 };

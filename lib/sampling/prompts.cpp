@@ -17,22 +17,6 @@ using Ids = std::vector<std::int64_t>;
 
 constexpr std::int64_t kNoId = -1;
 
-/// The record's prompt, null when it has none. RecordError when nobody could use it.
-Json prompt_of(const Json& record) {
-  const Json* prompt = records::find(record, "prompt");
-  if (prompt == nullptr || prompt->is_null() || prompt->is_string())
-    return prompt == nullptr ? Json() : *prompt;
-  if (!prompt->is_array() || prompt->empty())
-    throw RecordError("prompt: must be a string or a list of messages");
-  for (std::size_t i = 0; i < prompt->size(); ++i) {
-    const Json& message = (*prompt)[i];
-    const Json* role = records::find(message, "role");
-    if (role == nullptr || !role->is_string() || !message.contains("content"))
-      throw RecordError("prompt[" + std::to_string(i) + "]: a message is an object with role and content");
-  }
-  return *prompt;
-}
-
 Ids ids_of(const Json& object, const char* name, const std::string& where) {
   const Json* value = records::find(object, name);
   if (value == nullptr || value->is_null()) return {};
@@ -78,17 +62,7 @@ const char* const kDefaultFeedback =
     "The solution was run. Result: {status}\n{feedback}\n\n"
     "Find out what is wrong, then give the whole corrected solution in one fenced code block.";
 
-std::string render_feedback(const std::string& form, const Json& turn, std::size_t number,
-                            const std::string& code) {
-  const Json* found = records::find(turn, "verdict");
-  const Json verdict = found == nullptr ? Json::object() : *found;
-  const std::pair<std::string_view, std::string> values[] = {
-      {"{status}", std::string(records::text_of(verdict, "status"))},
-      {"{feedback}", std::string(strip(records::text_of(verdict, "feedback")))},
-      {"{code}", code},
-      {"{passed}", count_text(verdict, "passed")},
-      {"{total}", count_text(verdict, "total")},
-      {"{turn}", std::to_string(number)}};
+std::string fill(const std::string& form, const Placeholders& values) {
   std::string out;
   for (std::size_t i = 0; i < form.size();) {
     bool filled = false;
@@ -102,6 +76,18 @@ std::string render_feedback(const std::string& form, const Json& turn, std::size
     if (!filled) out.push_back(form[i++]);
   }
   return std::string(strip(out));
+}
+
+std::string render_feedback(const std::string& form, const Json& turn, std::size_t number,
+                            const std::string& code) {
+  const Json* found = records::find(turn, "verdict");
+  const Json verdict = found == nullptr ? Json::object() : *found;
+  return fill(form, {{"{status}", std::string(records::text_of(verdict, "status"))},
+                     {"{feedback}", std::string(strip(records::text_of(verdict, "feedback")))},
+                     {"{code}", code},
+                     {"{passed}", count_text(verdict, "passed")},
+                     {"{total}", count_text(verdict, "total")},
+                     {"{turn}", std::to_string(number)}});
 }
 
 struct Prompts::Models {
@@ -128,7 +114,22 @@ Prompts::Prompts(PromptOptions options) : options_(std::move(options)) {
 
 Prompts::~Prompts() = default;
 
-Prompt Prompts::encoded(Json conversation) const {
+Json Prompts::problem_of(const Json& record) {
+  const Json* prompt = records::find(record, "prompt");
+  if (prompt == nullptr || prompt->is_null() || prompt->is_string())
+    return prompt == nullptr ? Json() : *prompt;
+  if (!prompt->is_array() || prompt->empty())
+    throw RecordError("prompt: must be a string or a list of messages");
+  for (std::size_t i = 0; i < prompt->size(); ++i) {
+    const Json& message = (*prompt)[i];
+    const Json* role = records::find(message, "role");
+    if (role == nullptr || !role->is_string() || !message.contains("content"))
+      throw RecordError("prompt[" + std::to_string(i) + "]: a message is an object with role and content");
+  }
+  return *prompt;
+}
+
+Prompt Prompts::of(Json conversation) const {
   if (conversation.is_null()) throw RecordError("prompt: missing");
   Prompt prompt;
   if (models_ == nullptr) {
@@ -149,13 +150,13 @@ Prompt Prompts::encoded(Json conversation) const {
 Prompt Prompts::first(const Json& record) const {
   Prompt prompt;
   prompt.ids = ids_of(record, "prompt_ids", "");
-  return prompt.ids.empty() ? encoded(prompt_of(record)) : prompt;
+  return prompt.ids.empty() ? of(problem_of(record)) : prompt;
 }
 
 /// The ids between a completion that ended with `last_id`, kNoId for none that counts, and the next one.
 Ids Prompts::inserted(const Json& record, const std::string& feedback, std::int64_t last_id) const {
   const auto& tokenizer = models_->tokenizer;
-  Json messages = prompt_of(record);
+  Json messages = problem_of(record);
   if (!messages.is_array()) return tokenizer.encode("\n\n" + feedback + "\n\n", false, false);
 
   std::string marker = "LEAPANSWER";
@@ -189,10 +190,10 @@ Prompt Prompts::anew(const Json& record, const std::vector<Exchange>& exchanges)
   Prompt prompt;
   if (models_ != nullptr) prompt.ids = ids_of(record, "prompt_ids", "");
   if (prompt.ids.empty()) {
-    Json conversation = prompt_of(record);
+    Json conversation = problem_of(record);
     if (conversation.is_null()) throw RecordError("prompt: missing");
     for (const auto& [said, told] : exchanges) append_exchange(conversation, said, told);
-    return encoded(std::move(conversation));
+    return of(std::move(conversation));
   }
   for (const auto& [said, told] : exchanges) {
     for (const Ids& more : {models_->tokenizer.encode(said, false, false), inserted(record, told, kNoId)}) {
@@ -214,7 +215,7 @@ Prompt Prompts::later(const Json& record, const Json& rollout) const {
     std::string said = code;
     if (strip(code).empty()) {
       said = records::text_of(last, "completion");
-    } else if (prompt_of(record).is_array()) {
+    } else if (problem_of(record).is_array()) {
       said = fenced(code, language);
     }
     return anew(record, {{said, feedback}});

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jsonl/json.hpp"
@@ -36,6 +37,11 @@ struct Prompt {
   Json text;                      ///< string or messages; null where there are ids
 };
 
+using Placeholders = std::vector<std::pair<std::string, std::string>>;  ///< "{name}" and what it stands for
+
+/// `form` with the placeholders filled in, stripped. What they stand for is not looked at again.
+std::string fill(const std::string& form, const Placeholders& values);
+
 /// `form` with the placeholders filled in from a turn with a verdict (`number` counts from 1), stripped.
 std::string render_feedback(const std::string& form, const Json& turn, std::size_t number,
                             const std::string& code);
@@ -46,6 +52,10 @@ class Prompts {
   explicit Prompts(PromptOptions options);
   ~Prompts();
 
+  /// The record's prompt as text or messages, null when it has none. RecordError when nobody could use it.
+  static Json problem_of(const Json& record);
+  /// The prompt that is this text or these messages.
+  Prompt of(Json conversation) const;
   /// RecordError when the record has no usable prompt.
   Prompt first(const Json& record) const;
   /// The prompt after the last turn of `rollout`, which has a verdict.
@@ -54,7 +64,6 @@ class Prompts {
  private:
   struct Models;
   struct Exchange;
-  Prompt encoded(Json conversation) const;
   Prompt anew(const Json& record, const std::vector<Exchange>& exchanges) const;
   std::vector<std::int64_t> inserted(const Json& record, const std::string& feedback,
                                      std::int64_t last_id) const;

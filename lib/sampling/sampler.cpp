@@ -44,7 +44,7 @@ class Sampler {
       : tool_(tool),
         stream_(stream),
         options_(options),
-        output_(stream, [](const Json& record) { return !wants_turns(record); }),
+        output_(stream, [&options](const Json& record) { return !wants(record, options.stage.stage); }),
         reader_(stream.files),
         progress_(tool, stream),
         order_([this](std::string text) {
@@ -119,9 +119,10 @@ class Sampler {
     try {
       line.record = jsonl::parse_record(text);
       records::check_version(line.record);
-      if (wants_turns(line.record)) {
+      if (wants(line.record, options_.stage.stage)) {
         if (!prompts_) prompts_.emplace(options_.prompts);
-        line.plan = plan_turns(line.record, options_.rollouts, options_.sampling.seed, *prompts_);
+        line.plan =
+            plan_of(line.record, options_.stage, options_.rollouts, options_.sampling.seed, *prompts_);
       }
     } catch (const RecordError& e) {
       if (!stream_.keep_going) throw Error(name + ": " + e.what());

@@ -10,11 +10,14 @@
 #include "jsonl/json.hpp"
 #include "sampling/backend.hpp"
 #include "sampling/prompts.hpp"
+#include "sampling/stages.hpp"
 
 namespace leap::sampling {
 
 struct SamplerOptions {
-  std::uint64_t rollouts = 1;  ///< new ones where a record has none
+  std::uint64_t rollouts =
+      1;  ///< new ones where a record has none; so many decompositions or implementations
+  StageOptions stage;
   SamplingOptions sampling;
   PromptOptions prompts;
   bool deterministic = false;  ///< one line in work at a time: what is batched together is the line's alone
@@ -33,8 +36,8 @@ struct SampleTotals {
   Json json() const;
 };
 
-/// Samples what the records want (plan.hpp). `make_backend` is called at the first record that wants
-/// anything. At most `stream.jobs` lines are in work or wait for an earlier one (0: kWindow).
+/// Samples what the records want (plan.hpp, stages.hpp). `make_backend` is called at the first record that
+/// wants anything. At most `stream.jobs` lines are in work or wait for an earlier one (0: kWindow).
 SampleTotals sample(cli::Tool& tool, const cli::StreamOptions& stream, const SamplerOptions& options,
                     const std::function<std::unique_ptr<Backend>()>& make_backend);
 

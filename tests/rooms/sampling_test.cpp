@@ -255,6 +255,44 @@ TEST_CASE("records with nothing to do pass on and load no model", "[sampling]") 
   CHECK(run.output() == read(run.dir / "in.jsonl"));
 }
 
+TEST_CASE("stages: order of work, batching and resuming change nothing", "[sampling]") {
+  const Json functions = Json::array({Json{{"name", "a"}, {"signature", "def a()"}, {"doc", "A."}},
+                                      Json{{"name", "b"}, {"signature", "def b()"}, {"doc", "B."}}});
+  for (const Stage stage : {Stage::kDecompose, Stage::kImplement}) {
+    std::vector<Json> input = problems(8);
+    for (Json& record : input) {
+      if (stage == Stage::kImplement)
+        record["decompositions"] =
+            Json::array({Json{{"functions", functions}}, Json{{"error", "line 1: no"}}});
+    }
+    const auto run = [&](Run& one) {
+      one.options.stage.stage = stage;
+      one.options.rollouts = 3;
+      one();
+    };
+    Run reference(input);
+    run(reference);
+    const Json made = records_in(reference.output())[7]["decompositions"];
+    CHECK(made.size() == (stage == Stage::kDecompose ? 3 : 2));
+    if (stage == Stage::kImplement) {
+      CHECK(made[0]["functions"][1]["implementations"][2]["code"].is_string());
+      CHECK(made[0]["functions"][1]["implementations"][2]["sampling"]["weight_version"] == 7);
+    }
+    Run other(input);
+    other.setup = [](FakeBackend& backend) {
+      backend.capacity = 100;
+      backend.newest_first = true;
+    };
+    const std::string whole = reference.output();
+    write(other.dir / "out.jsonl", whole.substr(0, whole.size() / 2));
+    run(other);
+    CHECK(other.output() == whole);
+    run(other);
+    CHECK(other.output() == whole);
+    CHECK(other.backends == 1);
+  }
+}
+
 TEST_CASE("open rollouts with a verdict get a turn with a key of its own", "[sampling]") {
   Json record = problem(1);
   record["rollouts"] =
