@@ -21,9 +21,9 @@ std::uint64_t tokens_of(const Json& action) {
   return ids != nullptr && jsonl::is_array(*ids) ? jsonl::array_size(*ids) : 0;
 }
 
-bool is_true(const Json& object, std::string_view name) {
-  const Json* value = records::find(object, name);
-  return value != nullptr && value->is_boolean() && value->get<bool>();
+bool has_flag(const Json& object, std::string_view flag) {
+  const Json& flags = items(object, "flags");
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
 }
 
 std::uint64_t count_of(const Json& object, std::string_view name) {
@@ -54,7 +54,7 @@ struct One {
     }
     const Json* found = records::find(decomposition, "recombination");
     if (found == nullptr || !found->is_object()) return;
-    trivial = is_true(*found, "trivial");
+    trivial = has_flag(*found, "trivial");
     solved = count_of(*found, "solved") > 0 && !trivial;
     const Json* known = records::find(*found, "functions_used");
     used_known = known != nullptr && known->is_number_integer();

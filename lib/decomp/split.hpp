@@ -22,6 +22,8 @@ struct SplitOptions {
   bool from_rollouts = false;  ///< rollouts that define the same functions become decompositions
 };
 
+class Parsers;
+
 /// Thread-safe.
 class Splitter {
  public:
@@ -33,7 +35,6 @@ class Splitter {
   void split(Json& record);
 
  private:
-  class Parsers;
   SplitOptions options_;
   std::unique_ptr<Parsers> parsers_;
 };

@@ -261,7 +261,50 @@ def group(request):
     return out
 
 
+SCOPES = FUNCTIONS + (ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+DYNAMIC = {"globals", "vars", "locals", "exec", "eval", "setattr", "compile", "__dict__", "modules", "__import__"}
+
+
+def bound_names(tree):
+    """Names that a module binds or deletes at its top level, or by `global` in a function."""
+    out, todo = set(), [(node, True) for node in tree.body]
+    while todo:
+        node, top = todo.pop()
+        if isinstance(node, ast.Global):
+            out.update(node.names)
+        if top:
+            if isinstance(node, FUNCTIONS + (ast.ClassDef,)):
+                out.add(node.name)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                out.add(node.id)
+            elif isinstance(node, ast.alias):
+                out.add(node.asname or node.name.split(".")[0])
+            elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+                out.add(node.name)
+            elif isinstance(node, ast.MatchMapping) and node.rest:
+                out.add(node.rest)
+        inside = top and not isinstance(node, SCOPES)
+        todo += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return out
+
+
+def binds(asked):
+    try:
+        tree = ast.parse(same_lines(asked["code"]))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    names = set(asked["names"])
+    if names & bound_names(tree):
+        return True
+    words = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    words |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    texts = " ".join(n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return bool(words & DYNAMIC) and bool(names & set(re.findall(r"\w+", texts)))
+
+
 def answer_to(request):
+    if "bind" in request:
+        return [binds(asked) for asked in request["bind"]]
     if "codes" in request:
         return group(request)
     try:
