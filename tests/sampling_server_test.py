@@ -258,7 +258,7 @@ class Servers(unittest.TestCase):
     def test_kinds(self):
         """Ids where the server gives them; fields it refuses are left out."""
         chat = [{"id": "c", "prompt": [{"role": "user", "content": "hi <|im_end|>"}]}]
-        for kind, has_ids in (("vllm", True), ("llama", True), ("openai", False)):
+        for kind, has_ids in (("vllm", True), ("llama-oai", True), ("openai", False)):
             for prompt, path in ((problems(1), "/v1/completions"), (chat, "/v1/chat/completions")):
                 with FakeServer(kind=kind) as server:
                     done = run(server.url, "--concurrency", "1", stdin=lines(prompt))
@@ -276,6 +276,41 @@ class Servers(unittest.TestCase):
             done = run(server.url, stdin=lines([{"id": "i", "prompt": "x", "prompt_ids": [5, 6, 7]}]))
         self.assertEqual(server.requests[0][1]["prompt"], [5, 6, 7])
         self.assertEqual(records_of(done.stdout)[0]["rollouts"][0]["turns"][0]["prompt_ids"], [5, 6, 7])
+
+    def test_routes_of_their_own(self):
+        """SGLang and llama.cpp are recognised, or named, and asked where they take and give ids."""
+        ids = {"id": "i", "prompt": "x", "prompt_ids": [5, 6, 7]}
+        chat = {"id": "c", "prompt": [{"role": "user", "content": "hi"}]}
+        flags = ["--temperature", "0.5", "--top-k", "3", "--max-tokens", "9", "--stop", "zz"]
+        for kind, path, mode in (("sglang", "/generate", "scaled"), ("llama", "/completion", "raw")):
+            with FakeServer(kind=kind) as server:
+                found = run([server.url, server.url + "/v1"], *flags, stdin=lines([*problems(1), ids, chat]))
+                told = run(server.url, "--api", kind, *flags, stdin=lines([*problems(1), ids, chat]))
+                wrong = run(server.url, "--api", "openai", stdin=lines(problems(1)))
+            self.assertEqual((found.returncode, told.returncode, told.stdout), (0, 0, found.stdout), found.stderr)
+            self.assertEqual((wrong.returncode, wrong.stdout), (3, b""))
+            self.assertEqual(sorted(p for p, _, _ in server.requests), sorted(2 * [path, path, "/v1/chat/completions"]))
+            body = next(b for p, b, _ in server.requests if [5, 6, 7] in (b.get("input_ids"), b.get("prompt")))
+            sampling = body["sampling_params"] if kind == "sglang" else body
+            self.assertEqual((sampling["temperature"], sampling["top_p"], sampling["top_k"], sampling["min_p"]), (0.5, 1, 3, 0))
+            self.assertEqual(sampling["stop"], ["zz"])
+            for record in records_of(found.stdout)[:2]:
+                turn = record["rollouts"][0]["turns"][0]
+                prompts = [record.get("prompt_ids", record["prompt"])]
+                seeds = [(b.get("sampling_params") or {}).get("sampling_seed", b.get("seed")) for _, b, _ in server.requests]
+                self.assertIn((turn["completion"], turn["completion_ids"], turn["logprobs"], turn["finish_reason"]),
+                              [completion_of(p, s, 9) for p in prompts for s in seeds])
+                self.assertEqual(turn["sampling"]["logprobs_mode"], mode)
+
+    def test_busy_servers_are_spared(self):
+        """Requests in flight adapt to what a server takes: one that answers 429 above 4 is soon asked that much at a time."""
+        expected = self.clean(300)
+        with FakeServer(capacity=4, delay_s=0.01) as small, FakeServer(delay_s=0.01) as large:
+            done = run([small.url, large.url], "--tries", "50", stdin=lines(problems(300)))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, expected, b""))
+        self.assertGreater(len(small.requests), 10)
+        self.assertGreater(len(large.requests), len(small.requests))
+        self.assertLess(small.turned_away, 100)
 
     def test_later_turns(self):
         """Open rollouts with a verdict get a turn whose prompt is the conversation and the feedback."""

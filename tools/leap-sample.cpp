@@ -79,8 +79,11 @@ int main(int argc, char** argv) {
   option("--url", server.servers.urls, "URL", "OpenAI-compatible server; may be repeated to share the work")
       ->expected(1)
       ->take_all();
+  option("--api", server.api, "NAME",
+         "The servers' API: openai (vLLM too), sglang, llama, or auto: ask them (default auto)")
+      ->check(CLI::IsMember({"auto", "openai", "sglang", "llama"}));
   option("--tokenizer", server.tokenizer, "DIR", "tokenizer.json and chat template of the server's model");
-  option("--concurrency", server.concurrency, "N", "Requests in flight (default 32)")
+  option("--concurrency", server.concurrency, "N", "Most requests in flight (default 32)")
       ->check(CLI::Range(1, 4096));
   option("--api-key-env", server.servers.api_key_env, "NAME",
          "Environment variable with the API key (default OPENAI_API_KEY)");
@@ -93,7 +96,7 @@ int main(int argc, char** argv) {
       ->check(cli::number_in(0, 1e6));
   option("--logprobs-mode", server.logprobs_mode, "MODE",
          "What the server's log-probs are: raw, scaled (by the temperature), processed, or none: do not ask "
-         "for them (default raw)")
+         "for them (default: scaled with SGLang, else raw)")
       ->check(CLI::IsMember({"raw", "scaled", "processed", "none"}));
   option("--weight-version", server.weight_version, "N", "Recorded with each turn (default 0)");
 

@@ -5,10 +5,14 @@
 /// x-should-retry says otherwise; after retry-after-ms or retry-after (at most kMaxWait), else after 0.5 *
 /// 2^n seconds, at most 8, with jitter. A server that cannot be reached, or answers 502, 503 or 504, is away:
 /// it gets no new request until its wait is over. When all have been away for `away_s`, the run stops.
+/// A request goes to the server with the most room. How many a server gets at a time adapts to it: fewer,
+/// by a third, when it is overloaded (429, 503, 504, or no answer in time), one more for every such number
+/// of sound answers.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,8 +28,9 @@ namespace leap::http {
 struct ServersOptions {
   std::vector<std::string> urls;  ///< "http://host:8000"; one without a path gets "/v1"
   Limits limits;
-  int tries = 8;       ///< of one request
-  double away_s = 60;  ///< how long all servers may be away
+  int tries = 8;         ///< of one request
+  double away_s = 60;    ///< how long all servers may be away
+  int concurrency = 32;  ///< most requests in flight, at one server too
   std::string api_key_env = "OPENAI_API_KEY";
 };
 
@@ -50,6 +55,9 @@ double backoff_s(int failures, double jitter);
 /// Is an answer with this status worth another try?
 bool worth_retry(const Answer& answer);
 
+/// Where a path begins: at the URL as given (".../v1"), or at the server's root, which is that without "/v1".
+enum class At { kBase, kRoot };
+
 /// Thread-safe.
 class Servers {
  public:
@@ -61,18 +69,23 @@ class Servers {
   /// A connection for one thread's calls of post().
   std::unique_ptr<Session> session() const;
 
-  /// Posts to `path` ("/completions") of the next healthy server. `check` gives "" or what is wrong with the
-  /// answer. Throws Refused; RecordError when the tries are used up; Interrupted; and Error when all servers
-  /// stay away, or refuse every request (no such path or model, no authorisation).
-  Json post(Session& session, const std::string& path, const Json& body,
+  /// Posts to `path` ("/completions") of a healthy server. `check` gives "" or what is wrong with the answer.
+  /// Throws Refused; RecordError when the tries are used up; Interrupted; and Error when all servers stay
+  /// away, or refuse every request (no such path or model, no authorisation).
+  Json post(Session& session, At at, const std::string& path, const Json& body,
             const std::function<std::string(const Json&)>& check);
+
+  /// What `path` of a server that is there shows: a JSON object, or null where it has no such path.
+  Json look(Session& session, At at, const std::string& path);
 
   /// Ends all transfers and waits, for good.
   void cancel() { cancel_ = true; }
 
  private:
   struct Server;
+  class Place;  ///< one request in flight
   Server& pick();
+  void leave(Server& server);
   void wait(double seconds, bool away) const;
   void check_away() const;
   std::string clean(std::string text) const;
@@ -81,6 +94,7 @@ class Servers {
   std::string key_;
   std::atomic<bool> cancel_{false};
   mutable std::mutex mutex_;
+  std::condition_variable left_;  ///< a request has left its server
   std::vector<std::unique_ptr<Server>> servers_;
   std::size_t next_ = 0;
 };

@@ -145,7 +145,6 @@ Session::Session(const Limits& limits, std::string bearer, const std::atomic<boo
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  set(CURLOPT_POST, 1L);
   set(CURLOPT_HTTPHEADER, impl_->headers);
   set(CURLOPT_USERAGENT, "leaptools");
   set(CURLOPT_ACCEPT_ENCODING, "");
@@ -166,6 +165,18 @@ Session::~Session() {
 }
 
 Answer Session::post(const std::string& url, const std::string& json) {
+  curl_easy_setopt(impl_->curl, CURLOPT_POST, 1L);
+  curl_easy_setopt(impl_->curl, CURLOPT_POSTFIELDS, json.data());
+  curl_easy_setopt(impl_->curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json.size()));
+  return perform(url);
+}
+
+Answer Session::get(const std::string& url) {
+  curl_easy_setopt(impl_->curl, CURLOPT_HTTPGET, 1L);
+  return perform(url);
+}
+
+Answer Session::perform(const std::string& url) {
   CURL* curl = impl_->curl;
   Transfer transfer;
   transfer.stall_s = impl_->limits.stall_s;
@@ -180,8 +191,6 @@ Answer Session::post(const std::string& url, const std::string& json) {
   } else {
     set(CURLOPT_PROXY, static_cast<const char*>(nullptr));
   }
-  set(CURLOPT_POSTFIELDS, json.data());
-  set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(json.size()));
   set(CURLOPT_ERRORBUFFER, detail);
   set(CURLOPT_XFERINFODATA, &transfer);
   set(CURLOPT_WRITEDATA, &transfer);
@@ -197,6 +206,7 @@ Answer Session::post(const std::string& url, const std::string& json) {
   answer.failure = *detail != 0 ? detail : curl_easy_strerror(code);
   if (transfer.too_long) answer.failure = "the answer is longer than 1 GiB";
   if (transfer.stalled) answer.failure = "the answer stood still";
+  answer.timed_out = transfer.stalled || code == CURLE_OPERATION_TIMEDOUT;
   curl_off_t connected_us = 0;
   curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connected_us);
   answer.unreachable = code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||

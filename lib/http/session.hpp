@@ -1,4 +1,4 @@
-/// One HTTP connection that is kept open: posts JSON, says how it went. Retrying is servers.hpp's.
+/// One HTTP connection that is kept open: posts or gets JSON, says how it went. Retrying is servers.hpp's.
 #pragma once
 
 #include <atomic>
@@ -20,6 +20,7 @@ struct Answer {
   std::string body;
   std::string failure;                  ///< why there is no whole answer
   bool unreachable = false;             ///< no connection could be made
+  bool timed_out = false;               ///< the whole time, or the time to stand still, has passed
   std::optional<double> retry_after_s;  ///< from retry-after-ms or retry-after
   std::optional<bool> should_retry;     ///< from x-should-retry
 };
@@ -37,9 +38,11 @@ class Session {
   ~Session();
 
   Answer post(const std::string& url, const std::string& json);
+  Answer get(const std::string& url);
 
  private:
   struct Impl;
+  Answer perform(const std::string& url);
   std::unique_ptr<Impl> impl_;
 };
 

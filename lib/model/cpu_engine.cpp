@@ -110,7 +110,7 @@ class CpuEngine final : public Engine {
 
   const ModelConfig& config() const override { return config_; }
   Sequence open() override;
-  Sequence branch(Sequence sequence) override;
+  Sequence branch(Sequence sequence, std::size_t length) override;
   void close(Sequence sequence) override;
   void forward(const std::vector<Chunk>& chunks, std::vector<float>& logits) override;
   std::size_t logits_stride() const override { return round_up(vocab_); }
@@ -307,10 +307,13 @@ Engine::Sequence CpuEngine::open() {
   return states_.size() - 1;
 }
 
-Engine::Sequence CpuEngine::branch(Sequence sequence) {
+Engine::Sequence CpuEngine::branch(Sequence sequence, std::size_t length) {
   const Sequence copy = open();
-  states_[copy] = states_[sequence];
-  for (std::size_t page : states_[copy].pages) ++pages_[page].users;
+  State& state = states_[copy];
+  state = states_[sequence];
+  state.length = length;
+  state.pages.resize((length + kPage - 1) / kPage);
+  for (std::size_t page : state.pages) ++pages_[page].users;
   return copy;
 }
 

@@ -33,8 +33,8 @@ class Engine {
   virtual const ModelConfig& config() const = 0;
 
   virtual Sequence open() = 0;  ///< an empty sequence
-  /// A sequence with the same ids so far; what was computed for them is shared or copied.
-  virtual Sequence branch(Sequence sequence) = 0;
+  /// A sequence with the same first `length` ids; what was computed for them is shared or copied.
+  virtual Sequence branch(Sequence sequence, std::size_t length) = 0;
   virtual void close(Sequence sequence) = 0;
 
   /// Appends each chunk to its sequence (no sequence twice) and writes the wanted logits into `logits`, a row

@@ -22,14 +22,18 @@ using sampling::SamplingOptions;
 constexpr std::size_t kRowsPerPass = 256;
 /// Ids by which what a sequence really holds may exceed its length (pages not full, or copied).
 constexpr std::size_t kSlack = 64;
+/// Fewest ids worth sharing with another sequence.
+constexpr std::size_t kShared = 16;
 
 /// A request in work: its prompt, computed once, from which its completions start.
 struct Prompt {
   Request request;
   Engine::Sequence sequence = 0;
-  std::size_t computed = 0;   ///< ids of the prompt
-  std::size_t started = 0;    ///< completions
-  std::vector<float> logits;  ///< after the last id; empty until then
+  std::size_t computed = 0;        ///< ids of the prompt
+  std::size_t started = 0;         ///< completions
+  std::vector<float> logits;       ///< after the last id; empty until then
+  std::shared_ptr<Prompt> source;  ///< an earlier one, still to be computed, ..
+  std::size_t shared = 0;          ///< .. that begins with so many of the same ids
 };
 
 /// A completion in work.
@@ -94,7 +98,9 @@ class Run {
     if (memory > 0) budget_ = memory / engine_.bytes_per_id();
   }
   ~Run() {  // after an error, or else all of these are empty
-    for (const auto& prompt : prompts_) engine_.close(prompt->sequence);
+    for (const auto& prompt : prompts_) {
+      if (!prompt->source) engine_.close(prompt->sequence);
+    }
     for (const auto& active : active_) engine_.close(active->sequence);
   }
 
@@ -111,8 +117,10 @@ class Run {
 
   bool pull();
   void accept(Request request);
+  void share(Prompt& prompt);
   void start();
   void pass();
+  void take_shared();
   void extend(const std::vector<std::pair<Active*, const float*>>& rows);
   void append(Active& active, const Draw& drawn);
   void hand_over();
@@ -173,8 +181,40 @@ void Run::accept(Request request) {
   held_ += request.prompt_ids.size() + kSlack;
   auto prompt = std::make_shared<Prompt>();
   prompt->request = std::move(request);
-  prompt->sequence = engine_.open();
+  share(*prompt);
   prompts_.push_back(std::move(prompt));
+  take_shared();
+}
+
+/// Begins a prompt's sequence with the longest part of it that others in work begin with.
+void Run::share(Prompt& prompt) {
+  const std::vector<std::int64_t>& ids = prompt.request.prompt_ids;
+  const auto common = [&](std::size_t from, const std::vector<std::int64_t>& other) {
+    std::size_t n = from;
+    while (n + 1 < ids.size() && n - from < other.size() && ids[n] == other[n - from]) ++n;
+    return n;  // the last id is always computed: its logits are wanted
+  };
+  std::size_t best = kShared - 1;
+  const Active* active = nullptr;
+  for (const auto& other : active_) {
+    std::size_t n = common(0, *other->prompt_ids);
+    if (n == other->prompt_ids->size()) n = common(n, other->ids);
+    n = std::min(n, other->prompt_ids->size() + other->ids.size() - 1);
+    if (n > best) {
+      best = n;
+      active = other.get();
+    }
+  }
+  for (const auto& other : prompts_) {
+    const std::size_t n = common(0, other->request.prompt_ids);
+    if (n > best) {
+      best = prompt.shared = n;
+      prompt.source = other;
+    }
+  }
+  if (prompt.source) return;  // waits for it
+  prompt.sequence = active == nullptr ? engine_.open() : engine_.branch(active->sequence, best);
+  prompt.computed = active == nullptr ? 0 : best;
 }
 
 /// Begins completions of prompts that are computed, as many as there are places for.
@@ -193,15 +233,16 @@ void Run::start() {
            (active_.empty() || fits(completion_cost()))) {
       held_ += completion_cost();
       const std::size_t index = prompt->started++;
-      active_.push_back(std::make_unique<Active>(Active{request.tag,
-                                                        request.keys[index],
-                                                        index,
-                                                        ids,
-                                                        engine_.branch(prompt->sequence),
-                                                        {},
-                                                        {},
-                                                        no_text_,
-                                                        {}}));
+      active_.push_back(
+          std::make_unique<Active>(Active{request.tag,
+                                          request.keys[index],
+                                          index,
+                                          ids,
+                                          engine_.branch(prompt->sequence, request.prompt_ids.size()),
+                                          {},
+                                          {},
+                                          no_text_,
+                                          {}}));
       rows.emplace_back(active_.back().get(), prompt->logits.data());
     }
     if (prompt->started < request.keys.size()) break;
@@ -223,6 +264,7 @@ void Run::pass() {
   std::size_t room = kRowsPerPass > chunks.size() ? kRowsPerPass - chunks.size() : 1;
   std::vector<Prompt*> finished;
   for (const auto& prompt : prompts_) {
+    if (prompt->source) continue;
     const std::vector<std::int64_t>& ids = prompt->request.prompt_ids;
     const std::size_t count = std::min(room, ids.size() - prompt->computed);
     if (count == 0) continue;
@@ -248,8 +290,19 @@ void Run::pass() {
     prompt->logits.assign(row, row + stride);
     row += stride;
   }
+  take_shared();
   extend(rows);
   hand_over();
+}
+
+/// Prompts that waited for the beginning of another one get it. In order: a source is never behind.
+void Run::take_shared() {
+  for (const auto& prompt : prompts_) {
+    if (!prompt->source || prompt->source->source || prompt->source->computed < prompt->shared) continue;
+    prompt->sequence = engine_.branch(prompt->source->sequence, prompt->shared);
+    prompt->computed = prompt->shared;
+    prompt->source.reset();
+  }
 }
 
 void Run::extend(const std::vector<std::pair<Active*, const float*>>& rows) {

@@ -35,7 +35,7 @@ class TorchEngine final : public Engine {
 
   const ModelConfig& config() const override { return decoder_.config(); }
   Sequence open() override;
-  Sequence branch(Sequence sequence) override;
+  Sequence branch(Sequence sequence, std::size_t length) override;
   void close(Sequence sequence) override { open_[sequence] = false; }
   void forward(const std::vector<Chunk>& chunks, std::vector<float>& logits) override;
   std::size_t logits_stride() const override {
@@ -100,13 +100,12 @@ Engine::Sequence TorchEngine::open() {
   return slot;
 }
 
-Engine::Sequence TorchEngine::branch(Sequence sequence) {
+Engine::Sequence TorchEngine::branch(Sequence sequence, std::size_t length) {
   const c10::InferenceMode guard;
   const Sequence copy = open();
-  length_[copy] = length_[sequence];
+  const auto used = length_[copy] = static_cast<std::int64_t>(length);
   for (auto* tensors : {&cache_.keys, &cache_.values}) {
     for (at::Tensor& tensor : *tensors) {
-      const std::int64_t used = length_[copy];
       tensor.select(0, static_cast<std::int64_t>(copy))
           .narrow(1, 0, used)
           .copy_(tensor.select(0, static_cast<std::int64_t>(sequence)).narrow(1, 0, used));

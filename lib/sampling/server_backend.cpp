@@ -23,9 +23,6 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-constexpr const char* kExtended[] = {"top_k", "min_p", "repetition_penalty", "return_token_ids",
-                                     "return_tokens"};
-
 /// The first end id of the checkpoint in `dir`, if it says one.
 std::optional<std::int64_t> end_id_of(const std::filesystem::path& dir) {
   for (const char* name : {"generation_config.json", "config.json"}) {
@@ -44,167 +41,27 @@ std::optional<std::int64_t> end_id_of(const std::filesystem::path& dir) {
   return std::nullopt;
 }
 
-std::string finish_of(std::string_view reason) {
-  for (const char* stop : {"stop", "eos", "eos_token", "stop_sequence", "tool_calls", "function_call"}) {
-    if (reason == stop) return "stop";
-  }
-  if (reason == "length" || reason == "max_tokens") return "length";
-  return "";
-}
-
-/// The first of the members that is an array.
-const Json* first_array(const Json& object, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    const Json* value = records::find(object, name);
-    if (value != nullptr && jsonl::is_array(*value)) return value;
-  }
-  return nullptr;
-}
-
-/// Log-probs, and what else stands beside them: OpenAI's two shapes.
-struct Scored {
-  std::vector<double> logprobs;
-  std::vector<std::string> tokens;
-  Ids ids;
-};
-
-Scored read_logprobs(const Json& logprobs) {
-  Scored scored;
-  const auto add = [&](const Json* value) {
-    if (value == nullptr || !value->is_number()) throw RecordError("a log-prob is no number");
-    scored.logprobs.push_back(value->get<double>());
-  };
-  // An id may stand in place of the text: "token_id:42".
-  const auto add_token = [&](std::string_view token) {
-    constexpr std::string_view kPrefix = "token_id:";
-    std::int64_t id = 0;
-    if (token.substr(0, kPrefix.size()) == kPrefix) {
-      const char* const end = token.data() + token.size();
-      const auto [at, code] = std::from_chars(token.data() + kPrefix.size(), end, id);
-      if (code == std::errc{} && at == end) scored.ids.push_back(id);
-    }
-    scored.tokens.emplace_back(token);
-  };
-  if (const Json* content = records::find(logprobs, "content"); content != nullptr && content->is_array()) {
-    for (const Json& item : *content) {
-      add(records::find(item, "logprob"));
-      const Json* id = records::find(item, "id");
-      if (id != nullptr && id->is_number_integer()) {
-        scored.ids.push_back(id->get<std::int64_t>());
-        scored.tokens.emplace_back(records::text_of(item, "token"));
-      } else {
-        add_token(records::text_of(item, "token"));
-      }
-    }
-  } else if (const Json* values = records::find(logprobs, "token_logprobs");
-             values != nullptr && values->is_array()) {
-    for (const Json& value : *values) add(&value);
-    const Json* tokens = records::find(logprobs, "tokens");
-    if (tokens != nullptr && tokens->is_array()) {
-      for (const Json& token : *tokens) add_token(token.is_string() ? token.get<std::string>() : "");
-    }
-  }
-  if (scored.ids.size() != scored.logprobs.size()) scored.ids.clear();
-  return scored;
+http::ServersOptions with_concurrency(const ServerOptions& options) {
+  http::ServersOptions servers = options.servers;
+  servers.concurrency = options.concurrency;
+  return servers;
 }
 
 }  // namespace
-
-Json server_request(const ServerOptions& server, const SamplingOptions& options, const Request& request,
-                    std::uint64_t key, const Dialect& dialect) {
-  const bool chat = request.prompt_ids.empty() && request.prompt.is_array();
-  Json body = {{"model", server.model}};
-  if (chat) {
-    body["messages"] = request.prompt;
-  } else {
-    body["prompt"] = request.prompt_ids.empty() ? request.prompt : jsonl::raw_ids(request.prompt_ids);
-  }
-  body["n"] = 1;
-  body["stream"] = false;
-  body[chat && dialect.max_completion_tokens ? "max_completion_tokens" : "max_tokens"] = options.max_tokens;
-  body["temperature"] = options.temperature;
-  body["top_p"] = options.top_p;
-  body["presence_penalty"] = 0;
-  body["frequency_penalty"] = 0;
-  body["seed"] = static_cast<std::int64_t>(key >> 33);  // 31 bits: what every server takes
-  if (!options.stop.empty()) body["stop"] = options.stop;
-  if (server.logprobs && chat) {
-    body["logprobs"] = true;
-    body["top_logprobs"] = 1;
-  } else if (server.logprobs) {
-    body["logprobs"] = 1;
-  }
-  // -1 is neutral to vLLM, SGLang and llama.cpp alike.
-  if (dialect.extended || options.top_k > 0) body["top_k"] = options.top_k > 0 ? options.top_k : -1;
-  if (dialect.extended) {
-    body["min_p"] = 0;
-    body["repetition_penalty"] = 1;
-    body["return_token_ids"] = true;
-    body["return_tokens"] = true;
-  }
-  return body;
-}
-
-Completion read_answer(const Json& answer, const SamplingOptions& options, const Ids& prompt_ids,
-                       std::vector<std::string>& tokens) {
-  const Json* choices = records::find(answer, "choices");
-  if (choices == nullptr || !choices->is_array() || choices->empty() || !choices->front().is_object())
-    throw RecordError("choices: missing");
-  const Json& choice = choices->front();
-  Completion completion;
-
-  const Json* message = records::find(choice, "message");
-  const Json* text =
-      records::find(message == nullptr ? choice : *message, message == nullptr ? "text" : "content");
-  if (text != nullptr && text->is_string()) {
-    completion.text = text->get<std::string>();
-  } else if (message == nullptr || (text != nullptr && !text->is_null())) {
-    throw RecordError("choices[0]: no text");
-  }
-  completion.finish_reason = finish_of(records::text_of(choice, "finish_reason"));
-  if (completion.finish_reason.empty())
-    throw RecordError("choices[0].finish_reason: neither stop nor length");
-
-  if (const Json* logprobs = records::find(choice, "logprobs"); logprobs != nullptr) {
-    Scored scored = read_logprobs(*logprobs);
-    completion.logprobs = std::move(scored.logprobs);
-    completion.ids = std::move(scored.ids);
-    tokens = std::move(scored.tokens);
-  }
-  const Json* ids = first_array(choice, {"token_ids", "tokens"});
-  if (ids == nullptr) ids = first_array(answer, {"token_ids", "tokens"});
-  if (ids != nullptr) completion.ids = jsonl::integers(*ids);
-  const Json* prompt = first_array(choice, {"prompt_token_ids"});
-  if (prompt == nullptr) prompt = first_array(answer, {"prompt_token_ids"});
-  if (prompt != nullptr) completion.prompt_ids = jsonl::integers(*prompt);
-
-  if (!completion.ids.empty() && !completion.logprobs.empty() &&
-      completion.ids.size() != completion.logprobs.size()) {
-    throw RecordError(std::to_string(completion.ids.size()) + " ids but " +
-                      std::to_string(completion.logprobs.size()) + " log-probs");
-  }
-  if (ids != nullptr && completion.ids.empty() && !completion.text.empty())
-    throw RecordError("text without ids");
-  if (std::max(completion.ids.size(), completion.logprobs.size()) >
-      static_cast<std::size_t>(options.max_tokens))
-    throw RecordError("more than max_tokens tokens");
-  if (!std::all_of(completion.logprobs.begin(), completion.logprobs.end(),
-                   [](double value) { return std::isfinite(value) && value <= 1e-3; }))
-    throw RecordError("a log-prob is above 0");
-  if (!prompt_ids.empty() && !completion.prompt_ids.empty() && completion.prompt_ids != prompt_ids)
-    throw RecordError("prompt_token_ids: not the prompt that was sent");
-  return completion;
-}
 
 struct ServerBackend::Local {
   std::optional<tokenizer::Tokenizer> tokenizer;
   std::optional<std::int64_t> end_id;
   std::mutex mutex;
   Dialect dialect;
+  bool known = false;  ///< the dialect's API
 };
 
 ServerBackend::ServerBackend(ServerOptions options)
-    : options_(std::move(options)), servers_(options_.servers), local_(std::make_unique<Local>()) {
+    : options_(std::move(options)), servers_(with_concurrency(options_)), local_(std::make_unique<Local>()) {
+  local_->known = options_.api != "auto";
+  if (options_.api == "sglang") local_->dialect.api = Api::kSglang;
+  if (options_.api == "llama") local_->dialect.api = Api::kLlama;
   if (options_.tokenizer.empty()) return;
   local_->tokenizer = tokenizer::Tokenizer::load(options_.tokenizer);
   local_->end_id = end_id_of(options_.tokenizer);
@@ -216,42 +73,54 @@ std::vector<double> ServerBackend::score(const Ids&, const Ids&, double) {
   throw Error("--score needs a local model: give --model DIR without --url");
 }
 
+/// The dialect in use. The first call finds out which API the servers have.
+Dialect ServerBackend::dialect(http::Session& session) {
+  const std::lock_guard lock(local_->mutex);  // the first one asks, the others wait
+  if (local_->known) return local_->dialect;
+  const auto shows = [&](const char* path, const char* member) {
+    const Json info = servers_.look(session, http::At::kRoot, path);
+    return info.is_object() && info.contains(member);
+  };
+  if (shows("/get_model_info", "model_path")) {
+    local_->dialect.api = Api::kSglang;
+  } else if (shows("/props", "default_generation_settings")) {
+    local_->dialect.api = Api::kLlama;
+  }
+  local_->known = true;
+  return local_->dialect;
+}
+
+std::string ServerBackend::logprobs_mode() const {
+  if (!options_.logprobs) return "";
+  if (!options_.logprobs_mode.empty()) return options_.logprobs_mode;
+  const std::lock_guard lock(local_->mutex);
+  return default_logprobs_mode(local_->dialect.api);
+}
+
 Completion ServerBackend::complete(http::Session& session, const SamplingOptions& options,
                                    const Request& request, std::uint64_t key) {
-  const bool chat = request.prompt_ids.empty() && request.prompt.is_array();
   Completion completion;
   std::vector<std::string> tokens;
-  const auto check = [&](const Json& answer) -> std::string {
-    try {
-      tokens.clear();
-      completion = read_answer(answer, options, request.prompt_ids, tokens);
-      return "";
-    } catch (const RecordError& e) {
-      return e.what();
-    }
-  };
   for (bool answered = false; !answered;) {
-    Dialect dialect;
-    {
-      const std::lock_guard lock(local_->mutex);
-      dialect = local_->dialect;
-    }
+    Dialect dialect = this->dialect(session);
+    const Call call = server_call(options_.model, options_.logprobs, options, request, key, dialect);
+    const auto check = [&](const Json& answer) -> std::string {
+      try {
+        tokens.clear();
+        completion = read_answer(call.api, answer, options, request.prompt_ids, tokens);
+        return "";
+      } catch (const RecordError& e) {
+        return e.what();
+      }
+    };
     try {
-      servers_.post(session, chat ? "/chat/completions" : "/completions",
-                    server_request(options_, options, request, key, dialect), check);
+      servers_.post(session, call.at, call.path, call.body, check);
       answered = true;
     } catch (const http::Refused& e) {
-      const std::string_view what = e.what();
-      const auto mentions = [&](const char* name) { return what.find(name) != std::string_view::npos; };
-      Dialect simpler = dialect;
-      if (std::any_of(std::begin(kExtended), std::end(kExtended), mentions)) simpler.extended = false;
-      if (chat && mentions("max_completion_tokens")) simpler.max_completion_tokens = true;
-      if (simpler.extended == dialect.extended &&
-          simpler.max_completion_tokens == dialect.max_completion_tokens)
-        throw;
+      if (!adapt(dialect, call, e.what())) throw;
       const std::lock_guard lock(local_->mutex);
-      local_->dialect.extended = local_->dialect.extended && simpler.extended;
-      local_->dialect.max_completion_tokens |= simpler.max_completion_tokens;
+      local_->dialect.extended = local_->dialect.extended && dialect.extended;
+      local_->dialect.max_completion_tokens |= dialect.max_completion_tokens;
     }
   }
 

@@ -1,9 +1,9 @@
 /// Completions from OpenAI-compatible servers, many requests in flight.
 ///
-/// A prompt with ids, or a string, goes to /completions; messages without ids go to /chat/completions. Every
-/// completion is a request of its own with a seed of its own, so that a server that ignores seeds does not
-/// give a group of equal samples. Every sampling field is sent, since servers' defaults are not neutral;
-/// fields that a server does not know are left out once it has said so.
+/// A prompt with ids, or a string, goes to /completions (SGLang: /generate, llama.cpp: /completion); messages
+/// without ids go to /chat/completions. Every completion is a request of its own with a seed of its own, so
+/// that a server that ignores seeds does not give a group of equal samples. Fields that a server does not
+/// know are left out once it has said so.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,20 @@
 
 #include "http/servers.hpp"
 #include "jsonl/json.hpp"
-#include "sampling/backend.hpp"
+#include "sampling/server_protocol.hpp"
 
 namespace leap::sampling {
 
 struct ServerOptions {
   http::ServersOptions servers;
-  std::string model;      ///< its name at the server
-  std::string tokenizer;  ///< directory; gives ids where the server gives none ("": there are none then)
-  int concurrency = 32;   ///< requests in flight
-  bool logprobs = true;   ///< ask for log-probs
-  std::string logprobs_mode = "raw";  ///< what the server's log-probs are
+  std::string model;         ///< its name at the server
+  std::string tokenizer;     ///< directory; gives ids where the server gives none ("": there are none then)
+  int concurrency = 32;      ///< requests in flight
+  bool logprobs = true;      ///< ask for log-probs
+  std::string api = "auto";  ///< openai, sglang, llama, or auto: ask the servers; all have the same
+  std::string logprobs_mode{};  ///< what the server's log-probs are; "": by its API
   std::int64_t weight_version = 0;
 };
-
-/// Which request fields a server accepts.
-struct Dialect {
-  bool extended = true;                ///< top_k, min_p, return_token_ids and the like
-  bool max_completion_tokens = false;  ///< /chat/completions wants this name
-};
-
-/// The request for one completion with draw key `key`.
-Json server_request(const ServerOptions& server, const SamplingOptions& options, const Request& request,
-                    std::uint64_t key, const Dialect& dialect);
-
-/// Reads an answer; ids and log-probs where it gives them, under any of the names vLLM, llama.cpp, SGLang and
-/// OpenAI use. `tokens` gets the text of each token that has a log-prob. Throws RecordError that says what is
-/// malformed: the lengths of ids and log-probs differ, say, or the prompt's ids are not those sent.
-Completion read_answer(const Json& answer, const SamplingOptions& options,
-                       const std::vector<std::int64_t>& prompt_ids, std::vector<std::string>& tokens);
 
 class ServerBackend : public Backend {
  public:
@@ -54,10 +39,11 @@ class ServerBackend : public Backend {
 
   std::string model_name() const override { return options_.model; }
   std::int64_t weight_version() const override { return options_.weight_version; }
-  std::string logprobs_mode() const override { return options_.logprobs ? options_.logprobs_mode : ""; }
+  std::string logprobs_mode() const override;
 
  private:
   struct Local;
+  Dialect dialect(http::Session& session);
   Completion complete(http::Session& session, const SamplingOptions& options, const Request& request,
                       std::uint64_t key);
 

@@ -87,7 +87,7 @@ std::string is_good(const Json& json) {
 Json post(const ServersOptions& options) {
   Servers servers(options);
   const auto session = servers.session();
-  return servers.post(*session, "/completions", Json{{"a", 1}}, is_good);
+  return servers.post(*session, At::kBase, "/completions", Json{{"a", 1}}, is_good);
 }
 
 }  // namespace
@@ -215,7 +215,7 @@ TEST_CASE("the other server takes over from one that is away", "[http]") {
   options.urls.insert(options.urls.begin(), "http://127.0.0.1:1");
   Servers servers(options);
   const auto session = servers.session();
-  for (int i = 0; i < 3; ++i) CHECK(servers.post(*session, "/x", Json::object(), is_good)["good"] == 1);
+  for (int i = 0; i < 3; ++i) CHECK(servers.post(*session, At::kBase, "/x", Json::object(), is_good)["good"] == 1);
 }
 
 TEST_CASE("URLs and keys are checked", "[http]") {

@@ -75,7 +75,9 @@ Request request(std::uint64_t tag, Ids prompt, std::size_t n) {
   return out;
 }
 
-/// Prompts of lengths around the page size, with 1 to 5 completions each.
+constexpr std::size_t kCompletions = 47;  ///< of mixed_requests()
+
+/// Prompts of lengths around the page size, some the beginnings of others, with 1 to 5 completions each.
 std::vector<Request> mixed_requests() {
   std::vector<Request> out;
   std::uint64_t tag = 0;
@@ -85,6 +87,15 @@ std::vector<Request> mixed_requests() {
       prompt.push_back(static_cast<std::int64_t>(random_bits(tag, i) % 90));
     }
     out.push_back(request(tag, prompt, 1 + tag % 5));
+    ++tag;
+  }
+  const Ids base = out[8].prompt_ids;  // 100 ids
+  for (const std::size_t length : {100, 99, 64, 65, 40, 16, 100, 12}) {
+    Ids prompt(base.begin(), base.begin() + static_cast<std::ptrdiff_t>(length));
+    for (std::size_t i = 0; i < tag % 3 * 20; ++i) {
+      prompt.push_back(static_cast<std::int64_t>(random_bits(tag, i) % 90));
+    }
+    out.push_back(request(tag, prompt, 1 + tag % 3));
     ++tag;
   }
   return out;
@@ -156,8 +167,10 @@ TEST_CASE("a completion is the same in any batch", "[model]") {
   for (const std::string name : {"llama", "qwen2"}) {
     SamplingOptions options;
     options.max_tokens = 40;
-    const auto alone = sample(*make_local_backend(local(kGolden + name, 1, 1)), options, mixed_requests());
-    CHECK(alone.size() == 30);
+    std::map<std::pair<std::uint64_t, std::size_t>, Completion> alone;
+    const auto one = make_local_backend(local(kGolden + name, 1, 1));
+    for (const Request& request : mixed_requests()) alone.merge(sample(*one, options, {request}));
+    CHECK(alone.size() == kCompletions);
     for (const int batch : {3, 8, 64}) {
       auto some = local(kGolden + name, batch);
       some.kv_memory_mb = batch == 64 ? 1 : 0;  // too little for all of them at once
@@ -269,7 +282,7 @@ TEST_CASE("an error thrown by the caller leaves the backend usable", "[model]") 
   CHECK_THROWS_AS(backend->run(
                       options, [](Request&) { return Next::kLater; }, [](const Completion&) {}),
                   Error);
-  CHECK(sample(*backend, options, mixed_requests()).size() == 30);
+  CHECK(sample(*backend, options, mixed_requests()).size() == kCompletions);
 }
 
 TEST_CASE("requests are taken as places fall free", "[model]") {
@@ -291,7 +304,7 @@ TEST_CASE("requests are taken as places fall free", "[model]") {
         --open;
         ++done;
       });
-  CHECK(done == 30);
+  CHECK(done == kCompletions);
 }
 
 TEST_CASE("bfloat16 computes about the same", "[model]") {
@@ -307,7 +320,7 @@ TEST_CASE("bfloat16 computes about the same", "[model]") {
   SamplingOptions sampling;
   sampling.max_tokens = 30;
   const auto out = sample(*backend, sampling, mixed_requests());
-  CHECK(out.size() == 30);
+  CHECK(out.size() == kCompletions);
   for (const auto& [key, completion] : out) {
     CHECK(worst(backend->score(completion.prompt_ids, completion.ids, 1), completion.logprobs) < 0.5);
   }

@@ -530,13 +530,13 @@ TEST_CASE("answers: lengths and ids are checked", "[sampling]") {
     Json answer = good;
     change(answer["choices"][0]);
     try {
-      read_answer(answer, options, {1}, tokens);
+      read_answer(Api::kOpenAi, answer, options, {1}, tokens);
       return "";
     } catch (const leap::RecordError& e) {
       return e.what();
     }
   };
-  const Completion read = read_answer(good, options, {1}, tokens);
+  const Completion read = read_answer(Api::kOpenAi, good, options, {1}, tokens);
   CHECK(read.text == "ab");
   CHECK(read.ids == Ids{4, 5});
   CHECK(read.logprobs == std::vector<double>{-1, -0.5});
@@ -554,7 +554,7 @@ TEST_CASE("answers: lengths and ids are checked", "[sampling]") {
   CHECK(error_of([](Json& c) { c.erase("text"); }) != "");
   options.max_tokens = 1;
   CHECK(error_of([](Json&) {}) == "more than max_tokens tokens");
-  CHECK_THROWS_AS(read_answer(Json::object(), options, {}, tokens), leap::RecordError);
+  CHECK_THROWS_AS(read_answer(Api::kOpenAi, Json::object(), options, {}, tokens), leap::RecordError);
 }
 
 TEST_CASE("answers: token texts that collide are told apart by id", "[sampling]") {
@@ -567,14 +567,14 @@ TEST_CASE("answers: token texts that collide are told apart by id", "[sampling]"
                      {"logprobs",
                       {{"content", Json::array({{{"id", 8}, {"token", "?"}, {"logprob", -1}},
                                                 {{"id", 9}, {"token", "?"}, {"logprob", -2}}})}}}}})}};
-  CHECK(read_answer(by_id, options, {}, tokens).ids == Ids{8, 9});
+  CHECK(read_answer(Api::kOpenAi, by_id, options, {}, tokens).ids == Ids{8, 9});
   const Json in_text = {
       {"choices",
        Json::array(
            {{{"text", "??"},
              {"finish_reason", "length"},
              {"logprobs", {{"tokens", {"token_id:8", "token_id:9"}}, {"token_logprobs", {-1, -2}}}}}})}};
-  CHECK(read_answer(in_text, options, {}, tokens).ids == Ids{8, 9});
+  CHECK(read_answer(Api::kOpenAi, in_text, options, {}, tokens).ids == Ids{8, 9});
 }
 
 TEST_CASE("scores go to every action with ids", "[sampling]") {

@@ -27,11 +27,14 @@ def completion_of(prompt, seed, max_tokens):
 
 class FakeServer:
     """`fault(prompt, seed, attempt)` names what goes wrong with a request, or is None; attempts count from 0.
-    `kind`: vllm (ids), llama (ids in logprobs), openai (refuses unknown fields, no ids)."""
+    `kind`: vllm (ids), llama-oai (ids in logprobs), openai (refuses unknown fields, no ids), sglang and llama (routes of
+    their own, besides OpenAI's for chats). At most `capacity` requests at a time, others get 429."""
 
-    def __init__(self, kind="vllm", fault=None, delay_s=0.0, key=None, stall_s=3.0):
+    def __init__(self, kind="vllm", fault=None, delay_s=0.0, key=None, stall_s=3.0, capacity=None):
         self.kind, self.fault, self.delay_s, self.key, self.stall_s = kind, fault, delay_s, key, stall_s
         self.requests = []  # (path, body, fault)
+        self.capacity, self.busy, self.busiest, self.turned_away = capacity, 0, 0, 0
+        self.commands = []  # (path with query, body) of requests that sample nothing
         self.attempts = {}
         self.lock = threading.Lock()
         self.stopping = threading.Event()
@@ -43,11 +46,24 @@ class FakeServer:
             def log_message(self, *args):
                 pass
 
+            def do_GET(self):
+                about = {("sglang", "/get_model_info"): {"model_path": "m"},
+                         ("llama", "/props"): {"default_generation_settings": {}}}.get((outer.kind, self.path))
+                if about is None:
+                    return outer.refuse(self, 404, "no such path")
+                outer.send(self, 200, json.dumps(about).encode())
+
             def do_POST(self):
+                with outer.lock:
+                    outer.busy += 1
+                    outer.busiest = max(outer.busiest, outer.busy)
                 try:
                     outer.serve(self)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
+                finally:
+                    with outer.lock:
+                        outer.busy -= 1
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True
@@ -86,12 +102,13 @@ class FakeServer:
         self.send(handler, status, json.dumps({"error": {"message": message}}).encode(), **headers)
 
     def serve(self, handler):
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])) or b"null")
         if self.stopping.is_set():
             handler.close_connection = True
             return
         chat = handler.path == "/v1/chat/completions"
-        if not chat and handler.path != "/v1/completions":
+        native = {"sglang": "/generate", "llama": "/completion"}.get(self.kind)
+        if not chat and handler.path != (native or "/v1/completions"):
             return self.refuse(handler, 404, "no such path")
         if self.key is not None and handler.headers["Authorization"] != f"Bearer {self.key}":
             return self.refuse(handler, 401, f"bad authorisation: {handler.headers['Authorization']}")
@@ -101,7 +118,14 @@ class FakeServer:
                     return self.refuse(handler, 400, f"Unrecognized request argument supplied: {name}")
             if chat and "max_tokens" in body:
                 return self.refuse(handler, 400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
-        prompt, seed = body["messages"] if chat else body["prompt"], body["seed"]
+        if self.capacity is not None and self.busy > self.capacity:
+            with self.lock:
+                self.turned_away += 1
+            return self.refuse(handler, 429, "busy", Retry_After="0")
+        if not chat and self.kind == "sglang":
+            prompt, seed = body.get("input_ids", body.get("text")), body["sampling_params"]["sampling_seed"]
+        else:
+            prompt, seed = body["messages"] if chat else body["prompt"], body["seed"]
         key = digest(prompt, seed)
         with self.lock:
             attempt = self.attempts.get(key, 0)
@@ -138,13 +162,23 @@ class FakeServer:
         self.send(handler, 200, data)
 
     def answer(self, chat, prompt, body, fault):
-        limit = body.get("max_tokens", body.get("max_completion_tokens"))
-        text, ids, logprobs, finish = completion_of(prompt, body["seed"], limit)
+        native = None if chat else self.kind
+        limit = (body["sampling_params"]["max_new_tokens"] if native == "sglang" else
+                 body.get("n_predict", body.get("max_tokens", body.get("max_completion_tokens"))))
+        seed = body["sampling_params"]["sampling_seed"] if native == "sglang" else body["seed"]
+        text, ids, logprobs, finish = completion_of(prompt, seed, limit)
         if fault == "lengths":
             logprobs = logprobs[:-1]
         if fault == "finish":
             finish = "abort"
         tokens = [chr(i) if i else "" for i in ids]
+        if native == "sglang":
+            return {"text": text, "meta_info": {"finish_reason": {"type": finish, "matched": 0},
+                                                "output_token_logprobs": [[p, i, None] for p, i in zip(logprobs, ids)]}}
+        if native == "llama":
+            return {"content": text, "tokens": ids, "stop_type": {"stop": "eos", "length": "limit"}.get(finish, "none"),
+                    "completion_probabilities": [{"id": i, "token": t, "logprob": p}
+                                                 for i, t, p in zip(ids, tokens, logprobs)]}
         choice = {"index": 0, "finish_reason": finish}
         if chat:
             choice["message"] = {"role": "assistant", "content": text}
@@ -158,7 +192,7 @@ class FakeServer:
             choice["token_ids"] = ids
             prompt_ids = prompt if isinstance(prompt, list) and not chat else list(json.dumps(prompt).encode())
             (answer if chat else choice)["prompt_token_ids"] = prompt_ids
-        if self.kind == "llama":
+        if self.kind == "llama-oai":
             choice["logprobs"] = {
                 "content": [{"id": i, "token": t, "logprob": p} for i, t, p in zip(ids, tokens, logprobs)]}
         return answer
