@@ -85,6 +85,32 @@ class Examples(unittest.TestCase):
                             third[0]["rollouts"][0]["turns"][0]["completion_ids"])
         self.assertEqual(sorted(p.parent.name for p in (self.dir / "loop").glob("step*/model")), ["step2", "step3"])
 
+    def test_weights_of_a_server(self):
+        """Every command asks what its server understands, in order; what the server says is not lost."""
+        model = self.dir / "model"
+        model.mkdir()
+        (model / "leap_state.json").write_text('{"step": 7}')
+        script = "examples/server-weights"
+        with FakeServer() as server:
+            url = server.url + "/v1"
+            self.assertEqual(self.run_ok(script, "load", "vllm-adapter", url, model, "policy@7"), "7\n")
+            self.assertEqual(self.run_ok(script, "load", "vllm", url), "")
+            self.assertEqual(self.run_ok(script, "load", "sglang", server.url, model), "7\n")
+            for words in (("sleep", "vllm"), ("wake", "vllm"), ("sleep", "sglang"), ("wake", "sglang")):
+                self.run_ok(script, *words, url)
+        self.assertEqual(server.commands, [
+            ("/v1/load_lora_adapter", {"lora_name": "policy@7", "lora_path": str(model)}),
+            ("/sleep?level=2", {}), ("/wake_up?tags=weights", {}), ("/collective_rpc", {"method": "reload_weights"}),
+            ("/wake_up?tags=kv_cache", {}),
+            ("/update_weights_from_disk", {"model_path": str(model), "flush_cache": True}),
+            ("/sleep?level=2", {}), ("/wake_up", {}), ("/release_memory_occupation", {}), ("/resume_memory_occupation", {})])
+        with FakeServer(fault=lambda *_: None) as broken:
+            for words, status, said in ((("load", "sglang", broken.url, model), 1, "out of order"), (("load",), 2, "usage"),
+                                        (("sleep", "vllm", "http://127.0.0.1:1"), 1, "refused")):
+                done = subprocess.run([script, *map(str, words)], cwd=ROOT, env=ENV, capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, status, words)
+                self.assertIn(said, done.stderr.decode())
+
     def test_one_step_through_a_server(self):
         with FakeServer() as server:
             out = self.run_ok("examples/leap-step", "--url", server.url, "--model", "m",

@@ -8,6 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 FAULTS = ("429", "500", "503", "slow", "half", "stall", "reset", "malformed", "lengths", "finish")
 
+WEIGHTS = ("/v1/load_lora_adapter", "/sleep", "/wake_up", "/collective_rpc", "/update_weights_from_disk",
+           "/release_memory_occupation", "/resume_memory_occupation")
+
 
 def digest(*parts):
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
@@ -34,7 +37,7 @@ class FakeServer:
         self.kind, self.fault, self.delay_s, self.key, self.stall_s = kind, fault, delay_s, key, stall_s
         self.requests = []  # (path, body, fault)
         self.capacity, self.busy, self.busiest, self.turned_away = capacity, 0, 0, 0
-        self.commands = []  # (path with query, body) of requests that sample nothing
+        self.commands = []  # (path, body) of requests about weights
         self.attempts = {}
         self.lock = threading.Lock()
         self.stopping = threading.Event()
@@ -108,6 +111,10 @@ class FakeServer:
             return
         chat = handler.path == "/v1/chat/completions"
         native = {"sglang": "/generate", "llama": "/completion"}.get(self.kind)
+        if handler.path.split("?")[0] in WEIGHTS:
+            with self.lock:
+                self.commands.append((handler.path, body))
+            return self.send(handler, 200, json.dumps({"success": self.fault is None, "message": "out of order"}).encode())
         if not chat and handler.path != (native or "/v1/completions"):
             return self.refuse(handler, 404, "no such path")
         if self.key is not None and handler.headers["Authorization"] != f"Bearer {self.key}":
