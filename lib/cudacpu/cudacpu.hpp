@@ -1,0 +1,77 @@
+/// CUDA C++ on the CPU: a candidate's source becomes C++ that g++ compiles against headers and a runtime of
+/// our own.
+///
+/// The parent only makes text and command lines here; compiling and running happen in a sandbox. Steps:
+/// 1. lay toolchain() into a directory and run prepare_commands() there, once for each Build;
+/// 2. translate() a candidate; stop at its findings, else compile it by compile_command();
+/// 3. link_command() its object with the trial driver's and the runtime's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leap::cudacpu {
+
+/// Limits of a device, as the runtime and the translation hold to them.
+struct Profile {
+  std::string name;   ///< sm_80, sm_90
+  int cuda_arch = 0;  ///< __CUDA_ARCH__
+  int multiprocessors = 0;
+  int max_threads_per_block = 1024;
+  int max_threads_per_multiprocessor = 2048;
+  int static_shared_bytes = 48 << 10;  ///< a block, also dynamic without cudaFuncSetAttribute
+  int optin_shared_bytes = 0;          ///< a block, dynamic and static, after cudaFuncSetAttribute
+};
+
+/// UsageError for an unknown name.
+const Profile& profile(std::string_view name);
+
+/// Why a source is refused before it is compiled.
+struct Finding {
+  int line = 0;        ///< of the candidate's source, from 1
+  std::string status;  ///< compile_error, interface_error
+  std::string message;
+};
+
+/// C++ with the candidate's line numbers, and what is wrong with it.
+struct Translation {
+  std::string text;
+  std::vector<Finding> findings;  ///< by line; the text is worth compiling only when there are none
+};
+
+Translation translate(std::string_view source, const Profile& profile);
+
+enum class Build {
+  kFast,     ///< -O2, no checks
+  kChecked,  ///< memory and race checks of the runtime
+};
+
+struct SourceFile {
+  std::string path;  ///< relative, with directories
+  std::string text;
+};
+
+/// All headers and runtime sources. The compiler needs the headers ("include/..") at every compilation.
+const std::vector<SourceFile>& toolchain();
+
+/// Commands, each an argv, to run in the toolchain's directory. They leave prepared_files().
+std::vector<std::vector<std::string>> prepare_commands(Build build);
+/// What the preparation makes: the precompiled header and the runtime's object.
+std::vector<std::string> prepared_files(Build build);
+
+/// To run in the toolchain's directory. `source` is a translated candidate, or a driver that includes
+/// <cuda_runtime.h>.
+std::vector<std::string> compile_command(Build build, const std::string& source, const std::string& object);
+/// `objects`: the driver's, which has main, and the candidate's; the runtime comes after them.
+std::vector<std::string> link_command(Build build, const std::vector<std::string>& objects,
+                                      const std::string& program);
+
+/// What an error message of the compiler says about a feature that is not covered: "cudaFoo", "<cufft.h>".
+/// Empty when the message is about the candidate's own mistakes.
+std::string uncovered_feature(std::string_view compiler_message);
+
+/// Changes whenever a translation, a header or the runtime does: part of cache keys.
+std::string version();
+
+}  // namespace leap::cudacpu

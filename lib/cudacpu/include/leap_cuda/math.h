@@ -1,0 +1,737 @@
+// Arithmetic of device code: math functions, fast and rounded ones, integer and conversion intrinsics, loads
+// with hints.
+#pragma once
+
+#include <cfenv>
+#include <climits>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <limits>
+
+#include "leap_cuda/device.h"
+
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+using std::signbit;
+
+// --- min and max, as overloads for every pair that CUDA has
+// ----------------------------------------------------------
+#define LEAP_MIN_MAX(A, B, R)                                                             \
+  inline constexpr R min(A a, B b) {                                                      \
+    return static_cast<R>(b) < static_cast<R>(a) ? static_cast<R>(b) : static_cast<R>(a); \
+  }                                                                                       \
+  inline constexpr R max(A a, B b) {                                                      \
+    return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a); \
+  }
+LEAP_MIN_MAX(int, int, int)
+LEAP_MIN_MAX(unsigned, unsigned, unsigned)
+LEAP_MIN_MAX(int, unsigned, unsigned)
+LEAP_MIN_MAX(unsigned, int, unsigned)
+LEAP_MIN_MAX(long, long, long)
+LEAP_MIN_MAX(unsigned long, unsigned long, unsigned long)
+LEAP_MIN_MAX(long, unsigned long, unsigned long)
+LEAP_MIN_MAX(unsigned long, long, unsigned long)
+LEAP_MIN_MAX(long long, long long, long long)
+LEAP_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+LEAP_MIN_MAX(long long, unsigned long long, unsigned long long)
+LEAP_MIN_MAX(unsigned long long, long long, unsigned long long)
+#undef LEAP_MIN_MAX
+inline float min(float a, float b) {
+  return fminf(a, b);
+}
+inline float max(float a, float b) {
+  return fmaxf(a, b);
+}
+inline double min(double a, double b) {
+  return fmin(a, b);
+}
+inline double max(double a, double b) {
+  return fmax(a, b);
+}
+inline double min(float a, double b) {
+  return fmin(a, b);
+}
+inline double min(double a, float b) {
+  return fmin(a, b);
+}
+inline double max(float a, double b) {
+  return fmax(a, b);
+}
+inline double max(double a, float b) {
+  return fmax(a, b);
+}
+inline unsigned umin(unsigned a, unsigned b) {
+  return min(a, b);
+}
+inline unsigned umax(unsigned a, unsigned b) {
+  return max(a, b);
+}
+inline long long llmin(long long a, long long b) {
+  return min(a, b);
+}
+inline long long llmax(long long a, long long b) {
+  return max(a, b);
+}
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) {
+  return min(a, b);
+}
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
+  return max(a, b);
+}
+
+namespace leap_cuda {
+/// Keeps a product or a sum from being merged with what follows.
+template <class T>
+inline T apart(T value) {
+#if defined(__x86_64__)
+  asm("" : "+x"(value));
+#else
+  asm("" : "+w"(value));
+#endif
+  return value;
+}
+template <int MODE, class T, class F>
+LEAP_UNCHECKED __attribute__((noinline)) T rounded(F operation) {
+  const int old = fegetround();
+  fesetround(MODE);
+  volatile T result = operation();
+  fesetround(old);
+  return result;
+}
+#if defined(__x86_64__) || defined(__aarch64__)
+template <class T>
+inline volatile T& hidden(T& value) {
+  return const_cast<volatile T&>(value);
+}
+#endif
+}  // namespace leap_cuda
+
+// --- float and double functions that C++ lacks
+// ----------------------------------------------------------------------
+inline float rsqrtf(float x) {
+  return 1.0f / sqrtf(x);
+}
+inline double rsqrt(double x) {
+  return 1.0 / sqrt(x);
+}
+inline float rsqrt(float x) {
+  return rsqrtf(x);
+}
+inline float rcbrtf(float x) {
+  return 1.0f / cbrtf(x);
+}
+inline double rcbrt(double x) {
+  return 1.0 / cbrt(x);
+}
+inline float rhypotf(float x, float y) {
+  return 1.0f / hypotf(x, y);
+}
+inline double rhypot(double x, double y) {
+  return 1.0 / hypot(x, y);
+}
+inline float norm3df(float x, float y, float z) {
+  return sqrtf(x * x + y * y + z * z);
+}
+inline double norm3d(double x, double y, double z) {
+  return sqrt(x * x + y * y + z * z);
+}
+inline float norm4df(float x, float y, float z, float w) {
+  return sqrtf(x * x + y * y + z * z + w * w);
+}
+inline double norm4d(double x, double y, double z, double w) {
+  return sqrt(x * x + y * y + z * z + w * w);
+}
+inline float rnorm3df(float x, float y, float z) {
+  return 1.0f / norm3df(x, y, z);
+}
+inline float rnorm4df(float x, float y, float z, float w) {
+  return 1.0f / norm4df(x, y, z, w);
+}
+inline float sinpif(float x) {
+  return static_cast<float>(sin(M_PI * fmod(static_cast<double>(x), 2.0)));
+}
+inline float cospif(float x) {
+  return static_cast<float>(cos(M_PI * fmod(static_cast<double>(x), 2.0)));
+}
+inline double sinpi(double x) {
+  return sin(M_PI * fmod(x, 2.0));
+}
+inline double cospi(double x) {
+  return cos(M_PI * fmod(x, 2.0));
+}
+inline void sincospif(float x, float* s, float* c) {
+  *s = sinpif(x);
+  *c = cospif(x);
+}
+inline void sincospi(double x, double* s, double* c) {
+  *s = sinpi(x);
+  *c = cospi(x);
+}
+inline double normcdf(double x) {
+  return 0.5 * erfc(-x * M_SQRT1_2);
+}
+inline float normcdff(float x) {
+  return static_cast<float>(normcdf(static_cast<double>(x)));
+}
+inline double erfcx(double x) {
+  return exp(x * x) * erfc(x);
+}
+inline float erfcxf(float x) {
+  return static_cast<float>(erfcx(static_cast<double>(x)));
+}
+namespace leap_cuda {
+double inverse_normal(double p);
+}
+inline double normcdfinv(double p) {
+  return leap_cuda::inverse_normal(p);
+}
+inline float normcdfinvf(float p) {
+  return static_cast<float>(leap_cuda::inverse_normal(static_cast<double>(p)));
+}
+inline double erfinv(double x) {
+  return leap_cuda::inverse_normal((x + 1) / 2) * M_SQRT1_2;
+}
+inline float erfinvf(float x) {
+  return static_cast<float>(erfinv(static_cast<double>(x)));
+}
+inline double erfcinv(double x) {
+  return -leap_cuda::inverse_normal(x / 2) * M_SQRT1_2;
+}
+inline float erfcinvf(float x) {
+  return static_cast<float>(erfcinv(static_cast<double>(x)));
+}
+inline float fdividef(float a, float b) {
+  return a / b;
+}
+inline float saturate(float x) {
+  return fminf(fmaxf(x, 0.0f), 1.0f);
+}
+inline double cyl_bessel_i0(double x) {
+  return std::cyl_bessel_i(0.0, fabs(x));
+}
+inline float cyl_bessel_i0f(float x) {
+  return static_cast<float>(std::cyl_bessel_i(0.0, fabs(static_cast<double>(x))));
+}
+
+inline float __expf(float x) {
+  return expf(x);
+}
+inline float __exp10f(float x) {
+  return exp10f(x);
+}
+inline float __logf(float x) {
+  return logf(x);
+}
+inline float __log2f(float x) {
+  return log2f(x);
+}
+inline float __log10f(float x) {
+  return log10f(x);
+}
+inline float __sinf(float x) {
+  return sinf(x);
+}
+inline float __cosf(float x) {
+  return cosf(x);
+}
+inline float __tanf(float x) {
+  return tanf(x);
+}
+inline float __tanhf(float x) {
+  return tanhf(x);
+}
+inline void __sincosf(float x, float* s, float* c) {
+  sincosf(x, s, c);
+}
+inline float __powf(float a, float b) {
+  return powf(a, b);
+}
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
+inline float __saturatef(float x) {
+  return saturate(x);
+}
+inline float __frsqrt_rn(float x) {
+  return 1.0f / sqrtf(x);
+}
+
+// --- rounding given by name
+// -----------------------------------------------------------------------------------------
+inline float __fadd_rn(float a, float b) {
+  return leap_cuda::apart(a + b);
+}
+inline float __fsub_rn(float a, float b) {
+  return leap_cuda::apart(a - b);
+}
+inline float __fmul_rn(float a, float b) {
+  return leap_cuda::apart(a * b);
+}
+inline float __fdiv_rn(float a, float b) {
+  return leap_cuda::apart(a / b);
+}
+inline float __fsqrt_rn(float a) {
+  return leap_cuda::apart(sqrtf(a));
+}
+inline float __frcp_rn(float a) {
+  return leap_cuda::apart(1.0f / a);
+}
+inline float __fmaf_rn(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+inline float __fmaf_ieee_rn(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+inline double __dadd_rn(double a, double b) {
+  return leap_cuda::apart(a + b);
+}
+inline double __dsub_rn(double a, double b) {
+  return leap_cuda::apart(a - b);
+}
+inline double __dmul_rn(double a, double b) {
+  return leap_cuda::apart(a * b);
+}
+inline double __ddiv_rn(double a, double b) {
+  return leap_cuda::apart(a / b);
+}
+inline double __dsqrt_rn(double a) {
+  return leap_cuda::apart(sqrt(a));
+}
+inline double __drcp_rn(double a) {
+  return leap_cuda::apart(1.0 / a);
+}
+inline double __fma_rn(double a, double b, double c) {
+  return fma(a, b, c);
+}
+#define LEAP_ROUNDED(SUFFIX, MODE)                                                                        \
+  inline float __fadd_##SUFFIX(float a, float b) {                                                        \
+    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) + leap_cuda::hidden(b); });  \
+  }                                                                                                       \
+  inline float __fsub_##SUFFIX(float a, float b) {                                                        \
+    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) - leap_cuda::hidden(b); });  \
+  }                                                                                                       \
+  inline float __fmul_##SUFFIX(float a, float b) {                                                        \
+    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) * leap_cuda::hidden(b); });  \
+  }                                                                                                       \
+  inline float __fdiv_##SUFFIX(float a, float b) {                                                        \
+    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) / leap_cuda::hidden(b); });  \
+  }                                                                                                       \
+  inline float __frcp_##SUFFIX(float a) {                                                                 \
+    return leap_cuda::rounded<MODE, float>([&] { return 1.0f / leap_cuda::hidden(a); });                  \
+  }                                                                                                       \
+  inline float __fsqrt_##SUFFIX(float a) {                                                                \
+    return leap_cuda::rounded<MODE, float>([&] { return sqrtf(leap_cuda::hidden(a)); });                  \
+  }                                                                                                       \
+  inline float __fmaf_##SUFFIX(float a, float b, float c) {                                               \
+    return leap_cuda::rounded<MODE, float>([&] { return fmaf(leap_cuda::hidden(a), b, c); });             \
+  }                                                                                                       \
+  inline double __dadd_##SUFFIX(double a, double b) {                                                     \
+    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) + leap_cuda::hidden(b); }); \
+  }                                                                                                       \
+  inline double __dmul_##SUFFIX(double a, double b) {                                                     \
+    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) * leap_cuda::hidden(b); }); \
+  }                                                                                                       \
+  inline double __ddiv_##SUFFIX(double a, double b) {                                                     \
+    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) / leap_cuda::hidden(b); }); \
+  }
+LEAP_ROUNDED(rz, FE_TOWARDZERO)
+LEAP_ROUNDED(ru, FE_UPWARD)
+LEAP_ROUNDED(rd, FE_DOWNWARD)
+#undef LEAP_ROUNDED
+
+// --- conversions: out of range saturates, NaN is 0
+// ------------------------------------------------------------------
+namespace leap_cuda {
+template <class T, class F>
+inline T saturating(F x) {
+  if (x != x) return 0;
+  constexpr F low = static_cast<F>(std::numeric_limits<T>::min());
+  constexpr F high = static_cast<F>(std::numeric_limits<T>::max());
+  if (x <= low) return std::numeric_limits<T>::min();
+  if (x >= high) return std::numeric_limits<T>::max();
+  return static_cast<T>(x);
+}
+template <class F>
+inline F nearest(F x) {
+  return std::nearbyint(x);
+}
+}  // namespace leap_cuda
+#define LEAP_CONVERT(NAME, F, T)                            \
+  inline T NAME##_rn(F x) {                                 \
+    return leap_cuda::saturating<T>(leap_cuda::nearest(x)); \
+  }                                                         \
+  inline T NAME##_rz(F x) {                                 \
+    return leap_cuda::saturating<T>(std::trunc(x));         \
+  }                                                         \
+  inline T NAME##_ru(F x) {                                 \
+    return leap_cuda::saturating<T>(std::ceil(x));          \
+  }                                                         \
+  inline T NAME##_rd(F x) {                                 \
+    return leap_cuda::saturating<T>(std::floor(x));         \
+  }
+LEAP_CONVERT(__float2int, float, int)
+LEAP_CONVERT(__float2uint, float, unsigned)
+LEAP_CONVERT(__float2ll, float, long long)
+LEAP_CONVERT(__float2ull, float, unsigned long long)
+LEAP_CONVERT(__double2int, double, int)
+LEAP_CONVERT(__double2uint, double, unsigned)
+LEAP_CONVERT(__double2ll, double, long long)
+LEAP_CONVERT(__double2ull, double, unsigned long long)
+#undef LEAP_CONVERT
+inline float __double2float_rn(double x) {
+  return static_cast<float>(x);
+}
+inline float __double2float_rz(double x) {
+  return leap_cuda::rounded<FE_TOWARDZERO, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
+}
+inline float __double2float_ru(double x) {
+  return leap_cuda::rounded<FE_UPWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
+}
+inline float __double2float_rd(double x) {
+  return leap_cuda::rounded<FE_DOWNWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
+}
+#define LEAP_TO_FLOAT(NAME, T)                                                                               \
+  inline float __##NAME##2float_rn(T x) {                                                                    \
+    return static_cast<float>(x);                                                                            \
+  }                                                                                                          \
+  inline float __##NAME##2float_rz(T x) {                                                                    \
+    return leap_cuda::rounded<FE_TOWARDZERO, float>(                                                         \
+        [&] { return static_cast<float>(leap_cuda::hidden(x)); });                                           \
+  }                                                                                                          \
+  inline float __##NAME##2float_ru(T x) {                                                                    \
+    return leap_cuda::rounded<FE_UPWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });   \
+  }                                                                                                          \
+  inline float __##NAME##2float_rd(T x) {                                                                    \
+    return leap_cuda::rounded<FE_DOWNWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); }); \
+  }                                                                                                          \
+  inline double __##NAME##2double_rn(T x) {                                                                  \
+    return static_cast<double>(x);                                                                           \
+  }
+LEAP_TO_FLOAT(int, int)
+LEAP_TO_FLOAT(uint, unsigned)
+LEAP_TO_FLOAT(ll, long long)
+LEAP_TO_FLOAT(ull, unsigned long long)
+#undef LEAP_TO_FLOAT
+inline int __float_as_int(float x) {
+  return leap_cuda::from_bits<int>(leap_cuda::to_bits(x));
+}
+inline unsigned __float_as_uint(float x) {
+  return leap_cuda::from_bits<unsigned>(leap_cuda::to_bits(x));
+}
+inline float __int_as_float(int x) {
+  return leap_cuda::from_bits<float>(leap_cuda::to_bits(x));
+}
+inline float __uint_as_float(unsigned x) {
+  return leap_cuda::from_bits<float>(leap_cuda::to_bits(x));
+}
+inline long long __double_as_longlong(double x) {
+  return leap_cuda::from_bits<long long>(leap_cuda::to_bits(x));
+}
+inline double __longlong_as_double(long long x) {
+  return leap_cuda::from_bits<double>(leap_cuda::to_bits(x));
+}
+inline int __double2hiint(double x) {
+  return static_cast<int>(leap_cuda::to_bits(x) >> 32);
+}
+inline int __double2loint(double x) {
+  return static_cast<int>(leap_cuda::to_bits(x));
+}
+inline double __hiloint2double(int high, int low) {
+  return leap_cuda::from_bits<double>(static_cast<std::uint64_t>(static_cast<unsigned>(high)) << 32 |
+                                      static_cast<unsigned>(low));
+}
+
+// --- integers
+// ---------------------------------------------------------------------------------------------------------
+inline int __popc(unsigned x) {
+  return __builtin_popcount(x);
+}
+inline int __popcll(unsigned long long x) {
+  return __builtin_popcountll(x);
+}
+inline int __clz(int x) {
+  return x ? __builtin_clz(static_cast<unsigned>(x)) : 32;
+}
+inline int __clzll(long long x) {
+  return x ? __builtin_clzll(static_cast<unsigned long long>(x)) : 64;
+}
+inline int __ffs(int x) {
+  return __builtin_ffs(x);
+}
+inline int __ffsll(long long x) {
+  return __builtin_ffsll(x);
+}
+inline unsigned __brev(unsigned x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+inline unsigned __fns(unsigned mask, unsigned base, int offset) {
+  int at = static_cast<int>(base), left = offset == 0 ? 1 : offset < 0 ? -offset : offset;
+  const int step = offset < 0 ? -1 : 1;
+  if (offset == 0) return mask >> base & 1 ? base : 0xffffffffu;
+  for (; at >= 0 && at < 32; at += step)
+    if ((mask >> at & 1) && --left == 0) return static_cast<unsigned>(at);
+  return 0xffffffffu;
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both << (shift & 31) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both >> (shift & 31));
+}
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both << min(shift, 32u) >> 32);
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  const unsigned long long both = static_cast<unsigned long long>(high) << 32 | low;
+  return static_cast<unsigned>(both >> min(shift, 32u));
+}
+inline int __mulhi(int a, int b) {
+  return static_cast<int>(static_cast<long long>(a) * b >> 32);
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
+inline long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
+}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+}
+inline int __mul24(int a, int b) {
+  return static_cast<int>(static_cast<unsigned>((a << 8 >> 8)) * static_cast<unsigned>((b << 8 >> 8)));
+}
+inline unsigned __umul24(unsigned a, unsigned b) {
+  return (a & 0xffffffu) * (b & 0xffffffu);
+}
+inline int __sad(int a, int b, unsigned c) {
+  return static_cast<int>((a > b ? static_cast<unsigned>(a) - static_cast<unsigned>(b)
+                                 : static_cast<unsigned>(b) - static_cast<unsigned>(a)) +
+                          c);
+}
+inline unsigned __usad(unsigned a, unsigned b, unsigned c) {
+  return (a > b ? a - b : b - a) + c;
+}
+inline int __hadd(int a, int b) {
+  return static_cast<int>((static_cast<long long>(a) + b) >> 1);
+}
+inline int __rhadd(int a, int b) {
+  return static_cast<int>((static_cast<long long>(a) + b + 1) >> 1);
+}
+inline unsigned __uhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) + b) >> 1);
+}
+inline unsigned __urhadd(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) + b + 1) >> 1);
+}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const unsigned long long both = static_cast<unsigned long long>(b) << 32 | a;
+  unsigned out = 0;
+  for (int i = 0; i < 4; ++i) {
+    const unsigned pick = selector >> (4 * i) & 15;
+    unsigned byte = static_cast<unsigned>(both >> (8 * (pick & 7))) & 0xff;
+    if (pick & 8) byte = byte & 0x80 ? 0xff : 0;
+    out |= byte << (8 * i);
+  }
+  return out;
+}
+namespace leap_cuda {
+template <class A, class B, class C>
+inline C dot4(A a, B b, C c) {
+  for (int i = 0; i < 4; ++i) {
+    const int x = std::is_signed<A>::value ? static_cast<signed char>(a >> (8 * i))
+                                           : static_cast<unsigned char>(a >> (8 * i));
+    const int y = std::is_signed<B>::value ? static_cast<signed char>(b >> (8 * i))
+                                           : static_cast<unsigned char>(b >> (8 * i));
+    c = static_cast<C>(static_cast<unsigned>(c) + static_cast<unsigned>(x * y));
+  }
+  return c;
+}
+template <class A, class B, class C>
+inline C dot2(A a, B b, C c, int from) {
+  for (int i = 0; i < 2; ++i) {
+    const int x = std::is_signed<A>::value ? static_cast<short>(a >> (16 * i))
+                                           : static_cast<unsigned short>(a >> (16 * i));
+    const int y = std::is_signed<B>::value ? static_cast<signed char>(b >> (8 * (i + from)))
+                                           : static_cast<unsigned char>(b >> (8 * (i + from)));
+    c = static_cast<C>(static_cast<unsigned>(c) + static_cast<unsigned>(x * y));
+  }
+  return c;
+}
+inline unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table) {
+  unsigned out = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    if (table >> i & 1) out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return out;
+}
+template <class F>
+inline unsigned by_parts(unsigned a, unsigned b, int bits, F operation) {
+  const unsigned mask = bits == 16 ? 0xffffu : 0xffu;
+  unsigned out = 0;
+  for (int i = 0; i < 32; i += bits)
+    out |= (static_cast<unsigned>(operation(a >> i & mask, b >> i & mask)) & mask) << i;
+  return out;
+}
+}  // namespace leap_cuda
+inline int __dp4a(int a, int b, int c) {
+  return leap_cuda::dot4(a, b, c);
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  return leap_cuda::dot4(a, b, c);
+}
+inline int __dp4a(char4 a, char4 b, int c) {
+  return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return c + static_cast<unsigned>(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
+}
+inline int __dp2a_lo(int a, int b, int c) {
+  return leap_cuda::dot2(a, b, c, 0);
+}
+inline int __dp2a_hi(int a, int b, int c) {
+  return leap_cuda::dot2(a, b, c, 2);
+}
+inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+  return leap_cuda::dot2(a, b, c, 0);
+}
+inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
+  return leap_cuda::dot2(a, b, c, 2);
+}
+#define LEAP_PARTS(NAME, BITS, T, EXPRESSION)                           \
+  inline unsigned NAME(unsigned a, unsigned b) {                        \
+    return leap_cuda::by_parts(a, b, BITS, [](unsigned p, unsigned q) { \
+      const int x = static_cast<T>(p), y = static_cast<T>(q);           \
+      return EXPRESSION;                                                \
+    });                                                                 \
+  }
+LEAP_PARTS(__vadd4, 8, unsigned char, x + y)
+LEAP_PARTS(__vadd2, 16, unsigned short, x + y)
+LEAP_PARTS(__vsub4, 8, unsigned char, x - y)
+LEAP_PARTS(__vsub2, 16, unsigned short, x - y)
+LEAP_PARTS(__vaddss4, 8, signed char, x + y > 127 ? 127 : x + y < -128 ? -128 : x + y)
+LEAP_PARTS(__vaddus4, 8, unsigned char, x + y > 255 ? 255 : x + y)
+LEAP_PARTS(__vsubss4, 8, signed char, x - y > 127 ? 127 : x - y < -128 ? -128 : x - y)
+LEAP_PARTS(__vsubus4, 8, unsigned char, x - y < 0 ? 0 : x - y)
+LEAP_PARTS(__vmaxs4, 8, signed char, x > y ? x : y)
+LEAP_PARTS(__vmaxu4, 8, unsigned char, x > y ? x : y)
+LEAP_PARTS(__vmins4, 8, signed char, x < y ? x : y)
+LEAP_PARTS(__vminu4, 8, unsigned char, x < y ? x : y)
+LEAP_PARTS(__vabsdiffu4, 8, unsigned char, x > y ? x - y : y - x)
+LEAP_PARTS(__vcmpeq4, 8, unsigned char, x == y ? 255 : 0)
+LEAP_PARTS(__vcmpne4, 8, unsigned char, x != y ? 255 : 0)
+LEAP_PARTS(__vcmpgtu4, 8, unsigned char, x > y ? 255 : 0)
+LEAP_PARTS(__vcmpgts4, 8, signed char, x > y ? 255 : 0)
+LEAP_PARTS(__vseteq4, 8, unsigned char, x == y)
+LEAP_PARTS(__vavgu4, 8, unsigned char, (x + y + 1) >> 1)
+#undef LEAP_PARTS
+inline unsigned __vsadu4(unsigned a, unsigned b) {
+  unsigned sum = 0;
+  for (int i = 0; i < 32; i += 8) sum += __usad(a >> i & 255, b >> i & 255, 0);
+  return sum;
+}
+
+// --- loads and stores with hints
+// ------------------------------------------------------------------------------------
+#define LEAP_LOAD(NAME)        \
+  template <class T>           \
+  inline T NAME(const T* at) { \
+    return *at;                \
+  }
+LEAP_LOAD(__ldg)
+LEAP_LOAD(__ldca)
+LEAP_LOAD(__ldcs)
+LEAP_LOAD(__ldcg)
+LEAP_LOAD(__ldlu)
+LEAP_LOAD(__ldcv)
+#undef LEAP_LOAD
+#define LEAP_STORE(NAME)                                 \
+  template <class T>                                     \
+  inline void NAME(T* at, std::common_type_t<T> value) { \
+    *at = value;                                         \
+  }
+LEAP_STORE(__stwb)
+LEAP_STORE(__stcg)
+LEAP_STORE(__stcs)
+LEAP_STORE(__stwt)
+#undef LEAP_STORE
+inline void __prefetch_global_l1(const void*) {}
+inline void __prefetch_global_l2(const void*) {}
+
+// --- addresses
+// -------------------------------------------------------------------------------------------------------
+inline std::size_t __cvta_generic_to_shared(const void* at) {
+  return reinterpret_cast<std::size_t>(at);
+}
+inline std::size_t __cvta_generic_to_global(const void* at) {
+  return reinterpret_cast<std::size_t>(at);
+}
+inline void* __cvta_shared_to_generic(std::size_t at) {
+  return reinterpret_cast<void*>(
+      (reinterpret_cast<std::size_t>(leap_cuda::dynamic_shared()) & ~std::size_t{0xffffffff}) |
+      (at & 0xffffffff));
+}
+inline void* __cvta_global_to_generic(std::size_t at) {
+  return reinterpret_cast<void*>(at);
+}
+unsigned leap_is_shared(const void* at);
+inline unsigned __isGlobal(const void* at) {
+  return !leap_is_shared(at);
+}
+inline unsigned __isShared(const void* at) {
+  return leap_is_shared(at);
+}
+namespace leap_cuda {
+/// From the 32 bits that PTX uses for shared memory, or from a pointer.
+template <class T>
+inline void* shared_pointer(T at) {
+  if (sizeof(T) == 8) return reinterpret_cast<void*>((std::size_t)at);
+  return __cvta_shared_to_generic((std::size_t)(unsigned)(std::size_t)at);
+}
+template <class T>
+inline void* any_pointer(T at) {
+  return shared_pointer(at);
+}
+inline void copy_async(void* to, const void* from, std::size_t bytes, std::size_t from_bytes) {
+  __builtin_memcpy(to, from, from_bytes < bytes ? from_bytes : bytes);
+  if (from_bytes < bytes) __builtin_memset(static_cast<char*>(to) + from_bytes, 0, bytes - from_bytes);
+}
+template <class T, class F>
+inline T ptx_as(const F& value) {
+  if constexpr (sizeof(T) == sizeof(F) &&
+                std::is_floating_point<T>::value != std::is_floating_point<F>::value)
+    return from_bits<T>(to_bits(value));
+  else
+    return static_cast<T>(value);
+}
+template <class T, class F>
+inline void ptx_assign(T& to, const F& from) {
+  to = ptx_as<T>(from);
+}
+}  // namespace leap_cuda
+inline void __pipeline_memcpy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros = 0) {
+  leap_cuda::copy_async(to, from, bytes, bytes - zeros);
+}
+inline void __pipeline_commit() {}
+inline void __pipeline_wait_prior(std::size_t) {}
+
+namespace leap_cuda {
+long long clock_now();
+}
+inline long long clock64() {
+  return leap_cuda::clock_now();
+}
+inline unsigned long long __globaltimer() {
+  return static_cast<unsigned long long>(leap_cuda::clock_now());
+}

@@ -1,0 +1,201 @@
+// The toolchain of a sandbox: its files, its commands, and what its messages mean.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/sha256.hpp"
+#include "cudacpu/cudacpu.hpp"
+#include "cudacpu/toolchain_files.hpp"
+
+namespace leap::cudacpu {
+namespace {
+
+const char* const kCompiler = "/usr/bin/g++";
+
+/// CUDA's headers, and what of ours each stands for. Empty: all of it is there anyway.
+const std::map<std::string, std::string, std::less<>>& shadow_headers() {
+  static const std::map<std::string, std::string, std::less<>> headers = {
+      {"cuda_runtime.h", ""},
+      {"cuda_runtime_api.h", ""},
+      {"cuda.h", ""},
+      {"device_launch_parameters.h", ""},
+      {"device_functions.h", ""},
+      {"vector_types.h", ""},
+      {"vector_functions.h", ""},
+      {"driver_types.h", ""},
+      {"builtin_types.h", ""},
+      {"host_defines.h", ""},
+      {"math_functions.h", ""},
+      {"device_atomic_functions.h", ""},
+      {"sm_20_intrinsics.h", ""},
+      {"sm_30_intrinsics.h", ""},
+      {"sm_32_intrinsics.h", ""},
+      {"sm_35_intrinsics.h", ""},
+      {"cuda_profiler_api.h", ""},
+      {"cuda_pipeline_primitives.h", ""},
+      {"cuda_device_runtime_api.h", ""},
+      {"channel_descriptor.h", ""},
+      {"crt/host_defines.h", ""},
+      {"crt/device_functions.h", ""},
+      {"crt/math_functions.h", ""},
+      {"nvToolsExt.h", ""},
+      {"math_constants.h", "leap_cuda/math_constants.h"}};
+  return headers;
+}
+
+std::vector<std::string> flags(Build build) {
+  std::vector<std::string> out = {kCompiler,
+                                  "-std=c++17",
+                                  "-pthread",
+                                  "-w",
+                                  "-fno-strict-aliasing",
+                                  "-fdiagnostics-color=never",
+                                  "-fmax-errors=10",
+                                  "-ftls-model=local-exec"};
+#if defined(__x86_64__)
+  // Half precision and fused multiply-add are in hardware there.
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("f16c"))
+    out.push_back("-march=x86-64-v3");
+#endif
+  if (build == Build::kChecked)
+    out.insert(out.end(), {"-O1", "-g1", "-DLEAP_CHECKED"});
+  else
+    out.insert(out.end(), {"-O2"});
+  return out;
+}
+
+std::string directory(Build build) {
+  return build == Build::kChecked ? "checked" : "fast";
+}
+
+}  // namespace
+
+bool is_known_header(std::string_view name) {
+  if (shadow_headers().count(name)) return true;
+  const std::string path = "include/" + std::string(name);
+  const auto& files = embedded_files();
+  return std::any_of(files.begin(), files.end(), [&](const SourceFile& file) { return file.path == path; });
+}
+
+const Profile& profile(std::string_view name) {
+  static const std::array<Profile, 2> profiles = {{{"sm_80", 800, 108, 1024, 2048, 48 << 10, 163 << 10},
+                                                   {"sm_90", 900, 132, 1024, 2048, 48 << 10, 227 << 10}}};
+  for (const Profile& one : profiles)
+    if (one.name == name) return one;
+  throw UsageError("unknown device '" + std::string(name) + "': sm_80 or sm_90");
+}
+
+const std::vector<SourceFile>& toolchain() {
+  static const std::vector<SourceFile> files = [] {
+    std::vector<SourceFile> out = embedded_files();
+    for (const auto& [name, target] : shadow_headers())
+      out.push_back({"include/" + name, "#pragma once\n#include \"leap_cuda.h\"\n" +
+                                            (target.empty() ? "" : "#include \"" + target + "\"\n")});
+    // One translation unit: it is compiled once anyway.
+    std::string all;
+    for (const SourceFile& file : embedded_files())
+      if (file.path.rfind("runtime/", 0) == 0 && file.path.rfind(".cpp") == file.path.size() - 4)
+        all += "#include \"" + file.path.substr(8) + "\"\n";
+    out.push_back({"runtime/all.cc", all});
+    return out;
+  }();
+  return files;
+}
+
+std::vector<std::string> prepared_files(Build build) {
+  return {directory(build) + "/leap_cuda.h.gch", directory(build) + "/runtime.o"};
+}
+
+std::vector<std::vector<std::string>> prepare_commands(Build build) {
+  std::vector<std::vector<std::string>> out;
+  const auto files = prepared_files(build);
+  out.push_back({"/bin/mkdir", "-p", directory(build)});
+  auto header = flags(build);
+  if (build == Build::kChecked) header.push_back("-fsanitize=thread");
+  header.insert(header.end(), {"-Iinclude", "-x", "c++-header", "include/leap_cuda.h", "-o", files[0]});
+  out.push_back(header);
+  auto runtime = flags(build);
+  runtime.insert(runtime.end(),
+                 {"-Iinclude", "-Iruntime", "-x", "c++", "-c", "runtime/all.cc", "-o", files[1]});
+  out.push_back(runtime);
+  return out;
+}
+
+std::vector<std::string> compile_command(Build build, const std::string& source, const std::string& object) {
+  auto out = flags(build);
+  if (build == Build::kChecked) out.push_back("-fsanitize=thread");
+  out.insert(out.end(), {"-I" + directory(build), "-Iinclude", "-include", "leap_cuda.h", "-x", "c++", "-c",
+                         source, "-o", object});
+  return out;
+}
+
+std::vector<std::string> link_command(Build build, const std::vector<std::string>& objects,
+                                      const std::string& program) {
+  std::vector<std::string> out = {kCompiler, "-pthread", "-fuse-ld=gold", "-o", program};
+  out.insert(out.end(), objects.begin(), objects.end());
+  out.push_back(prepared_files(build)[1]);
+  return out;
+}
+
+std::string uncovered_feature(std::string_view message) {
+  // g++ quotes names in either style.
+  const auto quoted = [&](std::size_t at) -> std::string {
+    for (const std::string_view open : {std::string_view("\xe2\x80\x98"), std::string_view("'")}) {
+      const std::size_t begin = message.find(open, at);
+      if (begin == std::string_view::npos) continue;
+      const std::size_t from = begin + open.size();
+      const std::size_t end = message.find(open == "'" ? "'" : "\xe2\x80\x99", from);
+      if (end != std::string_view::npos) return std::string(message.substr(from, end - from));
+    }
+    return "";
+  };
+  for (const std::string_view phrase :
+       {"was not declared in this scope", "has not been declared", "does not name a type",
+        "is not a member of", "no matching function for call to", "was not declared"}) {
+    for (std::size_t at = message.find(phrase); at != std::string_view::npos;
+         at = message.find(phrase, at + 1)) {
+      const std::size_t line = message.rfind("error:", at);
+      if (line == std::string_view::npos || message.find('\n', line) < at) continue;
+      const std::string name = quoted(line);
+      const std::string_view rest = message.substr(at, message.find('\n', at) - at);
+      const auto begins = [&](std::string_view prefix) {
+        return name.compare(0, prefix.size(), prefix) == 0;
+      };
+      const auto upper_after = [&](std::size_t n) {
+        return name.size() > n && std::isupper(static_cast<unsigned char>(name[n]));
+      };
+      const bool api = (begins("cuda") && upper_after(4)) || (begins("cu") && upper_after(2)) ||
+                       begins("cublas") || begins("cudnn") || begins("curand") || begins("cusparse") ||
+                       begins("cufft") || begins("nvtx") || begins("__nv_") || begins("CU_") ||
+                       begins("CUDA");
+      bool library = false;
+      for (const std::string_view space : {"cub", "thrust", "cooperative_groups", "cg", "nvcuda", "wmma",
+                                           "cuda", "cute", "cutlass", "torch", "at", "c10"})
+        library |= phrase == "is not a member of" &&
+                   (rest.find("\x98" + std::string(space)) != std::string_view::npos ||
+                    rest.find("'" + std::string(space)) != std::string_view::npos);
+      if (api || library) return name;
+    }
+  }
+  const std::size_t missing = message.find("fatal error: ");
+  if (missing != std::string_view::npos && message.find("No such file", missing) != std::string_view::npos)
+    return "<" + std::string(message.substr(missing + 13, message.find(':', missing + 13) - missing - 13)) +
+           ">";
+  return "";
+}
+
+std::string version() {
+  static const std::string value = [] {
+    std::string all = "1";
+    for (const SourceFile& file : toolchain()) all += file.path + '\0' + file.text + '\0';
+    for (const Build build : {Build::kFast, Build::kChecked})
+      for (const std::string& flag : flags(build)) all += flag + '\0';
+    return sha256(all).substr(0, 16);
+  }();
+  return value;
+}
+
+}  // namespace leap::cudacpu
