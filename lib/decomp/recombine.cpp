@@ -129,6 +129,9 @@ void Recombiner::evaluate(const Json& source, const Json& task, const std::strin
     const Json* choices = objects(one, "implementations", at("functions", l) + ".");
     for (std::size_t j = 0; choices != nullptr && j < choices->size(); ++j)
       function.implementations.push_back(code_of((*choices)[j], language));
+    if (function.implementations.size() > kMaxImplementations)
+      throw RecordError(at("functions", l) + ".implementations: at most " +
+                        std::to_string(kMaxImplementations) + " can be recombined");
     found.decomposition.functions.push_back(std::move(function));
   }
   found.redefines = redefinitions(found.decomposition, language, parsers_);
