@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "leap_cuda/half.h"
+#include "leap_cuda/groups.h"
 #include "leap_cuda/api.h"
 #include "leap_cuda/atomics.h"
 #include "leap_cuda/device.h"
