@@ -9,9 +9,11 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
+import fake_server  # noqa: E402
 from fake_server import FakeServer  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
@@ -28,6 +30,22 @@ def problems(count):
 
 def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+DECOMPOSED = ('Split:\n```python\ndef add(a: int, b: int) -> int:\n    """The sum."""\n    ...\n\n'
+              'def f(n: int) -> int:\n    """n + 1, by `add(n, 1)`."""\n    ...\n```\n')
+
+
+def says(prompt, seed, max_tokens):
+    """A policy that splits problems, now and then badly, and implements `add` and `f`, now and then wrongly."""
+    prompt = bytes(prompt).decode() if isinstance(prompt, list) else json.dumps(prompt)
+    if "Split the solution" in prompt:
+        text = DECOMPOSED if seed % 4 else "I would rather not."
+    elif "Write the function `add`" in prompt:
+        text = "```python\ndef add(a, b):\n    return a %s b\n```" % ("+" if seed % 2 else "-")
+    else:
+        text = "```python\ndef f(n):\n    return add(n, %d)\n```" % (seed % 2)
+    ids = list(text.encode())[: max_tokens - 1] + [0]
+    return text, ids, [-0.5] * len(ids), "stop"
 
 
 class Examples(unittest.TestCase):
@@ -84,6 +102,70 @@ class Examples(unittest.TestCase):
         self.assertNotEqual(first[0]["rollouts"][0]["turns"][0]["completion_ids"],
                             third[0]["rollouts"][0]["turns"][0]["completion_ids"])
         self.assertEqual(sorted(p.parent.name for p in (self.dir / "loop").glob("step*/model")), ["step2", "step3"])
+
+    def test_decomposed_step_through_a_server(self):
+        env = {**ENV, "DECOMPOSITIONS": "6", "IMPLEMENTATIONS": "4", "BETA": "0.1"}
+        with unittest.mock.patch.object(fake_server, "completion_of", says), FakeServer() as server:
+            done = subprocess.run(["examples/decomp-step", "--url", server.url, "--model", "m"], cwd=ROOT, env=env, timeout=300,
+                                  input=problems(3).encode(), capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([r["id"] for r in records], ["p0", "p1", "p2"])
+        errors = solved = 0
+        for record in records:
+            self.assertEqual(len(record["decompositions"]), 6)
+            for one in record["decompositions"]:
+                self.assertLessEqual({"completion_ids", "logprobs", "sampling", "advantage"}, set(one))
+                if one["error"]:
+                    errors += 1
+                    continue
+                self.assertEqual([f["name"] for f in one["functions"]], ["add", "f"])
+                self.assertEqual(one["recombination"]["programs"], 16)
+                solved += one["recombination"]["solved"]
+                for action in (i for f in one["functions"] for i in f["implementations"]):
+                    self.assertLessEqual({"code", "completion_ids", "logprobs", "advantage"}, set(action))
+        self.assertTrue(0 < errors < 18 and solved > 0)
+
+    @unittest.skipUnless(LOCAL, "built without LibTorch")
+    def test_recombined_lines_are_trained_on(self):
+        ids = {"prompt_ids": [1, 2, 3], "completion_ids": [4, 5, 6], "logprobs": [-4.0, -4.0, -4.0]}
+        functions = [{"name": name, "implementations": [dict(ids, code=f"def {name}({args}):\n    return {value}") for value in values]}
+                     for name, args, values in (("add", "a, b", ["a + b", "a - b", "0"]), ("f", "n", ["add(n, 1)", "n"]))]
+        record = json.loads(problems(1))
+        record["decompositions"] = [dict(ids, functions=functions), dict(ids, functions=[], error="line 1: no"),
+                                    dict(ids, functions=functions[1:])]
+        made = self.run_ok(BIN / "decomp-recombine", input=json.dumps(record).encode())
+        for train, sequences in (("decomposition", 3), ("implementation", 7)):
+            out = self.dir / train
+            told = self.run_ok(BIN / "rl-update", "--train", train, "--model", TINY, "--out", out, "--lr", "1e-3",
+                               "--old-logprobs", "recompute", input=made.encode())
+            metrics = json.loads(told)
+            self.assertEqual((metrics["sequences"], metrics["tokens"]), (sequences, 3 * sequences))
+            self.assertGreater(metrics["grad_norm"], 0)
+        emitted = self.run_ok(BIN / "decomp-recombine", "--emit-rollouts", "--budget-s", "60", input=json.dumps(record).encode())
+        told = self.run_ok(BIN / "rl-update", "--loss", "sft", "--model", TINY, "--out", self.dir / "sft", input=emitted.encode())
+        self.assertEqual(json.loads(told)["sequences"], 1)
+        spent = self.run_ok(BIN / "decomp-recombine", "--budget-s", "1e-9", input=json.dumps(record).encode())
+        told = self.run_ok(BIN / "rl-update", "--train", "decomposition", "--model", TINY, "--out", self.dir / "spent",
+                           input=spent.encode())
+        self.assertTrue(json.loads(told)["skipped"])
+
+    @unittest.skipUnless(LOCAL, "built without LibTorch")
+    def test_decomposed_steps_by_turns(self):
+        env = {**ENV, "DECOMPOSITIONS": "3", "IMPLEMENTATIONS": "2"}
+        loop = ["examples/decomp-loop", str(TINY), str(self.dir / "loop"), "2", str(self.dir / "problems.jsonl"), "2"]
+        for attempt in range(2):
+            done = subprocess.run(loop, cwd=ROOT, env=env, capture_output=True, timeout=600)
+            self.assertEqual(done.returncode, 0, done.stderr.decode()[-2000:])
+            told = done.stdout.decode().splitlines()
+            self.assertRegex(told[0], r"^step 1: decomposition: \{'mean_functions'")
+            self.assertRegex(told[1], r"^step 2: implementation: ")
+            if attempt:
+                self.assertEqual(done.stderr, b"")  # nothing is done twice
+        second = lines(self.dir / "loop" / "step2" / "recombined.jsonl")
+        self.assertEqual([r["id"] for r in second], ["p2", "p3"])
+        self.assertEqual(second[0]["decompositions"][0]["sampling"]["weight_version"], 1)
+        self.assertEqual(len(second[0]["decompositions"]), 3)
 
     def test_weights_of_a_server(self):
         """Every command asks what its server understands, in order; what the server says is not lost."""
