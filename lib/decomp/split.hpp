@@ -2,10 +2,11 @@
 /// an error that says what is wrong and where.
 ///
 /// A decomposition's code is its `code`, else what is extracted from its `completion`. A function without a
-/// body (Python: `...`, `pass`, only a docstring; C++: a declaration) is one to implement. It is valid when
-/// it parses, has 1 to max_functions such functions with different names and each with a docstring (C++: a
-/// comment above), no circle of functions that call each other by their docstrings unless one of these speaks
-/// of recursion, and an entry point: `main` or statements for the check stdio, else the task's entry_point.
+/// body (Python: `...`, `pass`, only a docstring; C++: a declaration) is one to implement; where all have
+/// bodies, these are dropped, but for main's. It is valid when it parses, has 1 to max_functions such
+/// functions with different names and each with a docstring (C++: a comment above), no circle of functions
+/// that call each other by their docstrings unless one of these speaks of recursion, and an entry point:
+/// `main` or statements for the check stdio, else the task's entry_point.
 /// Python is read by the ast module, C++ by libclang, each in a child of a sandbox.
 #pragma once
 

@@ -73,13 +73,34 @@ TEST_CASE("Python: main as a stub is a function, and is called", "[decomp]") {
             .size() == 1);
 }
 
+TEST_CASE("where all functions have bodies, they are declared and the bodies dropped", "[decomp]") {
+  const Json python = split(
+      "import os\n\ndef f(x: int) -> int:\n    'Twice x.'\n    return x * 2\n\ndef g(x):\n    'Uses f.'\n    "
+      "return f(x)\n\n"
+      "def main():\n    print(g(1))\n");
+  CHECK(python["error"].is_null());
+  CHECK(names(python) == std::vector<std::string>{"f", "g"});
+  CHECK(python["functions"][1]["calls"] == Json::array({"f"}));
+  CHECK(python["preamble"] == "import os");
+  CHECK(python["main"] == "def main():\n    print(g(1))\n\nmain()");
+  const Json cpp = split(
+      "#include <cstdio>\n// Twice x.\nint f(int x) { return 2 * x; }\n// Four times x.\nint g(int x)\n{\n  "
+      "return f(f(x));\n}\n"
+      "int main() { printf(\"%d\", g(1)); }\n",
+      "stdio", "cpp");
+  CHECK(names(cpp) == std::vector<std::string>{"f", "g"});
+  CHECK(cpp["preamble"] == "#include <cstdio>\n// Twice x.\nint f(int x);\n// Four times x.\nint g(int x);");
+  CHECK(cpp["main"] == "int main() { printf(\"%d\", g(1)); }");
+}
+
 TEST_CASE("Python: what is wrong, and where", "[decomp]") {
   CHECK(error("def f(:\n") == "line 1: syntax error: invalid syntax");
   CHECK(error("```python\nx = 1\n\nreturn x\n```\n") == "line 3: syntax error: 'return' outside function");
   CHECK(error("") == "line 1: the completion holds no code");
   CHECK(error("I cannot.") == "line 1: syntax error: invalid syntax");
   CHECK(error("x = 1\n") == "line 1: no function is declared");
-  CHECK_THAT(error("\n\ndef f(x):\n    return x\n"), StartsWith("line 3: `f` is written out"));
+  CHECK(error("\n\ndef f(x):\n    return x\nprint(f(1))") == "line 3: `f` has no docstring");
+  CHECK(error("def main():\n    print(1)\n") == "line 1: no function is declared");
   CHECK(error("def f(x):\n    ...\n") == "line 1: `f` has no docstring");
   CHECK(error("def f(x):\n    'a'\n\ndef f(y):\n    'b'\n") == "line 4: `f` is declared twice");
   CHECK(error("def f(x):\n    'a'\ndef f(y):\n    return 2\n") == "line 3: `f` is declared and defined");
@@ -154,7 +175,7 @@ TEST_CASE("C++: declarations stay in the preamble", "[decomp]") {
 
   CHECK_THAT(error(head + "int x", "stdio", "cpp"), StartsWith("line 9: expected ';'"));
   CHECK(error("int f(int x);\nint main() {}", "stdio", "cpp") == "line 1: `f` has no comment above it");
-  CHECK_THAT(error("int main() {}", "stdio", "cpp"), StartsWith("line 1: `main` is written out"));
+  CHECK(error("int main() {}", "stdio", "cpp") == "line 1: no function is declared");
   CHECK_THAT(error(head, "stdio", "cpp"), Contains("no entry point: `main` is missing"));
   CHECK_THAT(error(head, "call", "cpp"), Contains("no entry point: `solve` is missing"));
   CHECK_THAT(error("// V.\nvector<int> f();\nint main() {}", "stdio", "cpp"), Contains("line 2: "));
