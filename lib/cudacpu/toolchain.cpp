@@ -61,10 +61,22 @@ std::vector<std::string> flags(Build build) {
     out.push_back("-march=x86-64-v3");
 #endif
   if (build == Build::kChecked)
-    out.insert(out.end(), {"-O1", "-g1", "-DLEAP_CHECKED"});
+    out.insert(out.end(), {"-DLEAP_CHECKED", "-fno-omit-frame-pointer"});
   else
     out.insert(out.end(), {"-O2"});
   return out;
+}
+
+/// What a candidate is compiled with beside flags(). The checker stands for the sanitizers' libraries.
+std::vector<std::string> checks(Build build) {
+  if (build == Build::kFast) return {};
+  return {"-O1",
+          "-g1",
+          "-gdwarf-4",
+          "-fno-aggressive-loop-optimizations",
+          "-fsanitize=thread,bounds,alignment",
+          "--param=tsan-instrument-func-entry-exit=0",
+          "--param=tsan-distinguish-volatile=1"};
 }
 
 std::string directory(Build build) {
@@ -114,10 +126,11 @@ std::vector<std::vector<std::string>> prepare_commands(Build build) {
   const auto files = prepared_files(build);
   out.push_back({"/bin/mkdir", "-p", directory(build)});
   auto header = flags(build);
-  if (build == Build::kChecked) header.push_back("-fsanitize=thread");
+  for (const std::string& flag : checks(build)) header.push_back(flag);
   header.insert(header.end(), {"-Iinclude", "-x", "c++-header", "include/leap_cuda.h", "-o", files[0]});
   out.push_back(header);
   auto runtime = flags(build);
+  if (build == Build::kChecked) runtime.push_back("-O2");
   runtime.insert(runtime.end(),
                  {"-Iinclude", "-Iruntime", "-x", "c++", "-c", "runtime/all.cc", "-o", files[1]});
   out.push_back(runtime);
@@ -126,7 +139,7 @@ std::vector<std::vector<std::string>> prepare_commands(Build build) {
 
 std::vector<std::string> compile_command(Build build, const std::string& source, const std::string& object) {
   auto out = flags(build);
-  if (build == Build::kChecked) out.push_back("-fsanitize=thread");
+  for (const std::string& flag : checks(build)) out.push_back(flag);
   out.insert(out.end(), {"-I" + directory(build), "-Iinclude", "-include", "leap_cuda.h", "-x", "c++", "-c",
                          source, "-o", object});
   return out;
@@ -191,8 +204,10 @@ std::string version() {
   static const std::string value = [] {
     std::string all = "1";
     for (const SourceFile& file : toolchain()) all += file.path + '\0' + file.text + '\0';
-    for (const Build build : {Build::kFast, Build::kChecked})
+    for (const Build build : {Build::kFast, Build::kChecked}) {
       for (const std::string& flag : flags(build)) all += flag + '\0';
+      for (const std::string& flag : checks(build)) all += flag + '\0';
+    }
     return sha256(all).substr(0, 16);
   }();
   return value;

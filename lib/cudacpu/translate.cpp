@@ -143,6 +143,11 @@ class Translator {
       if (!t_.is(before, "(")) replace(i, "__attribute__((noinline))");
     } else if (text == "asm" || text == "__asm__" || text == "__asm") {
       assembly(i);
+    } else if (text == "return" && t_[i].directive != 0) {
+      // Of a macro: where it will stand is not known.
+      const std::size_t next = t_.next(i);
+      if (next == kNone || t_.is(next, ";") || t_[next].directive != t_[i].directive)
+        t_[i].after += " ::leap_cuda::leave(-1, 0)";
     } else if (text == "__cluster_dims__") {
       find(t_[i].line, "interface_error",
            "not covered by the emulation: thread block clusters (__cluster_dims__)");
@@ -175,6 +180,10 @@ class Translator {
     t_[d.end].after += " return ::leap_cuda::launch(\"" + name + "\", " + std::to_string(t_[d.name].line) +
                        ", ::leap_cuda::Bounds(" + d.bounds + "), [=]() mutable -> void {";
     t_[close].before = "});" + t_[close].before;
+    for (std::size_t k = d.end; k < close; ++k)
+      if (t_[k].is("return") && t_[k].directive == 0 && t_.is(t_.next(k), ";"))
+        t_[k].after += " ::leap_cuda::leave(" + std::to_string(t_[k].line) + ", " +
+                       std::to_string(t_[d.end].line) + ")";
     for (std::size_t k = d.end; k < close; ++k)
       if (t_[k].is("<<<"))
         find(t_[k].line, "interface_error",

@@ -26,6 +26,7 @@ struct Fiber {
 };
 
 Fiber* new_fiber();
+const Fiber* running_fiber();  // its stack is what a thread has of its own
 bool is_stack_guard(const void* at);
 extern "C" void leap_switch(void** save_stack_pointer, void* to_stack_pointer);
 
@@ -39,6 +40,7 @@ struct Thread {
   State state;
   Fiber* fiber;
   int line;  // where it waits
+  int left_line, left_body;  // of the return it left by, and where that kernel's body begins; 0: by its end
 };
 
 struct Warp {
@@ -197,6 +199,8 @@ void end_trial();
 // Memory of one worker for the checked build's shared variables, dynamic ones first.
 unsigned char* shared_arena();
 std::size_t shared_arena_bytes();
+// A store or an index that is still to be judged: on a fault, before it is reported.
+void settle();
 #else
 inline void launch_begin(const Launch&) {}
 inline void launch_end(const Launch&) {}
@@ -217,6 +221,7 @@ inline void freed(void*, std::size_t) {}
 inline void copied(void*, const void*, std::size_t) {}
 inline void begin_trial() {}
 inline void end_trial() {}
+inline void settle() {}
 #endif
 }  // namespace check
 

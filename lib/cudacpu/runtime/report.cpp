@@ -80,6 +80,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 #else
   (void)context;
 #endif
+  check::settle();
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   const char* kind = "device_fault";
   const char* what = nullptr;

@@ -66,7 +66,7 @@ void start_next_thread(Block& block) {
 #ifdef LEAP_CHECKED
   Thread& thread = thread_at(block, number);
   thread.index = index;
-  thread.line = 0;
+  thread.line = thread.left_line = thread.left_body = 0;
   check::thread_switched(thread);
 #else
   if (!block.active && block.order.empty()) block.easy_given = easy_threads = size.x - 1 - index.x;
@@ -498,7 +498,7 @@ void* dynamic_shared() {
 }
 
 void* checked_shared(std::size_t bytes, std::size_t alignment, const char*, int) {
-  constexpr std::size_t kGap = 128;
+  constexpr std::size_t kGap = 1024;  // an overrun does not reach the next array
   static thread_local std::size_t used = (kMaxDynamicShared + 2 * kGap + 1023) / 1024 * 1024;
   const std::size_t unit = alignment > kGap ? alignment : kGap;
   used = (used + unit - 1) / unit * unit;
@@ -521,6 +521,17 @@ long long clock_now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+const Fiber* running_fiber() {
+  return current_fiber;
+}
+
+void leave(int line, int body) {
+  if (!this_block) return;
+  Thread& thread = this_block->thread[thread_number];
+  thread.left_line = line;
+  thread.left_body = body;
 }
 
 unsigned lane() {

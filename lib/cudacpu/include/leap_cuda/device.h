@@ -56,6 +56,12 @@ void grid_barrier(int line);
 // One value a lane; every lane gets its own result. `argument`: source lane, distance or lane mask.
 std::uint64_t warp(int line, unsigned mask, Vote operation, std::uint64_t value, int argument, int width);
 void fence(int scope);  // 0 block, 1 device, 2 system
+// A kernel's `return;`: at this line, of the body that begins at that one.
+#ifdef LEAP_CHECKED
+void leave(int line, int body);
+#else
+inline void leave(int, int) {}
+#endif
 void yield();           // lets others run: in loops that wait
 [[noreturn]] void trap(int line);
 [[noreturn]] void uncovered(const char* feature);

@@ -1,0 +1,67 @@
+// What memory a kernel may touch, and the shadow of its words.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check_cells.h"
+
+namespace leap_cuda {
+namespace check {
+
+// For each 8 bytes: how many of them, from the first, may be accessed.
+inline bool addressable(const std::uint8_t* valid, std::size_t offset, std::size_t bytes) {
+  std::size_t at = offset;
+  const std::size_t end = offset + bytes;
+  while (at < end) {
+    const std::size_t in_group = (at & ~std::size_t{7}) + 8 < end ? 8 : end - (at & ~std::size_t{7});
+    if (valid[at >> 3] < in_group) return false;
+    at = (at & ~std::size_t{7}) + 8;
+  }
+  return true;
+}
+void set_addressable(std::uint8_t* valid, std::size_t offset, std::size_t bytes, bool on);
+
+// Zeroed pages that cost nothing until they are touched.
+void* reserve(std::size_t bytes);
+
+// Device memory, in pieces that appear as they are used.
+class DeviceShadow {
+ public:
+  static constexpr unsigned kShift = 22;
+  struct Piece {
+    std::uint8_t* valid;
+    Cell* cells;
+  };
+  const Piece* piece(std::size_t offset) const {
+    const std::size_t i = offset >> kShift;
+    return i < pieces_.size() && pieces_[i].valid ? &pieces_[i] : nullptr;
+  }
+  void set(std::size_t offset, std::size_t bytes, bool on);
+
+ private:
+  std::vector<Piece> pieces_;
+};
+
+// The program's writable data: device variables.
+struct DataShadow {
+  std::uintptr_t from = 0;
+  std::size_t bytes = 0;
+  std::uint8_t* valid = nullptr;
+  Cell* cells = nullptr;
+  std::map<std::uintptr_t, std::pair<std::size_t, std::string>> variables;
+  void find();  // once, before the first use
+  void add(const void* at, std::size_t size, const char* name);
+};
+
+struct SharedVariable {
+  std::size_t offset, bytes;
+  std::string name;
+  int line;
+};
+
+}  // namespace check
+}  // namespace leap_cuda
