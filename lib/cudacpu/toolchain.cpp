@@ -85,7 +85,16 @@ std::string directory(Build build) {
 
 }  // namespace
 
+/// The one header of ours behind every header of a library.
+std::string library_of(std::string_view name) {
+  const auto begins = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  if (begins("thrust/")) return "leap_cuda/thrust.h";
+  if (begins("cub/")) return "leap_cuda/cub.h";
+  return "";
+}
+
 bool is_known_header(std::string_view name) {
+  if (!library_of(name).empty()) return true;
   if (shadow_headers().count(name)) return true;
   const std::string path = "include/" + std::string(name);
   const auto& files = embedded_files();
@@ -106,6 +115,9 @@ const std::vector<SourceFile>& toolchain() {
     for (const auto& [name, target] : shadow_headers())
       out.push_back({"include/" + name, "#pragma once\n#include \"leap_cuda.h\"\n" +
                                             (target.empty() ? "" : "#include \"" + target + "\"\n")});
+    // Stands beside the precompiled header, for what includes it again.
+    for (const Build build : {Build::kFast, Build::kChecked})
+      out.push_back({directory(build) + "/leap_cuda.h", "#include_next <leap_cuda.h>\n"});
     // One translation unit: it is compiled once anyway.
     std::string all;
     for (const SourceFile& file : embedded_files())

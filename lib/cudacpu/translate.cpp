@@ -10,7 +10,9 @@
 
 namespace leap::cudacpu {
 
-bool is_known_header(std::string_view name);  // toolchain.cpp
+// toolchain.cpp
+bool is_known_header(std::string_view name);
+std::string library_of(std::string_view name);
 
 namespace {
 
@@ -418,6 +420,8 @@ class Translator {
     if (name.empty() || name.front() == '/' || name.find("..") != std::string_view::npos) {
       find(t_[i].line, "compile_error", "no such file: " + std::string(name));
       replace(i, "");
+    } else if (const std::string library = library_of(name); !library.empty()) {
+      replace(i, "#include \"" + library + "\"");
     } else if (looks_like_cuda(name) && !is_known_header(name)) {
       find(t_[i].line, "interface_error", "not covered by the emulation: <" + std::string(name) + ">");
       replace(i, "");
@@ -538,7 +542,7 @@ Translation translate(std::string_view source, const Profile& profile) {
   Translation out = Translator(source, profile).run();
   const std::string arch = std::to_string(profile.cuda_arch);
   out.text =
-      "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + arch + "\n#line 1 \"kernel.cu\"\n" + out.text + "\n";
+      "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + arch + "\n#line 1 \"solution.cpp\"\n" + out.text + "\n";
   return out;
 }
 
