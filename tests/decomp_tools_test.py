@@ -98,16 +98,17 @@ class DecompTools(unittest.TestCase):
             {"task": TASK, "decompositions": [{"functions": [function(f"f{i}", READS) for i in range(200)]}]},
             {"task": TASK, "decompositions": [{"functions": [function("f", ["x = %d" % i for i in range(5000)])]}]}]
         for tool, make in JOBS:
-            for bad in bads + (only_recombine if tool == "decomp-recombine" else []):
-                if tool == "decomp-split" and bad.get("task") == 3:
-                    continue
-                text = lines([make(0), dict(bad, id="bad"), make(1)])
-                done = run(tool, "--keep-going", stdin=text)
-                self.assertEqual(done.returncode, 1, (tool, str(bad)[:300], done.stderr))
-                self.assertRegex(done.stderr.decode(), rf"^{tool}: line 2: [a-z][^\n]+\n$")
-                got = [json.loads(line) for line in done.stdout.splitlines()]
-                self.assertEqual([r["id"] for r in got], ["r0", "bad", "r1"])
-                self.assertEqual(got[1], dict(bad, id="bad"))
+            mine = bads + only_recombine if tool == "decomp-recombine" else [bad for bad in bads if bad.get("task") != 3]
+            records = [record for k, bad in enumerate(mine) for record in (dict(bad, id=f"bad{k}"), make(k))]
+            done = run(tool, "--keep-going", stdin=lines(records))
+            self.assertEqual(done.returncode, 1)
+            told = done.stderr.decode().splitlines()
+            self.assertEqual([line.split(": ")[:2] for line in told], [[tool, f"line {2 * k + 1}"] for k in range(len(mine))])
+            got = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([r["id"] for r in got], [r["id"] for r in records])
+            self.assertEqual(got[::2], records[::2])
+            stopped = run(tool, stdin=lines(records))
+            self.assertEqual((stopped.returncode, stopped.stdout), (3, b""))
 
     def test_token_arrays_pass_as_text(self):
         ids = '"completion_ids":[' + ", ".join(["7"] * 40) + '],"logprobs":[' + ", ".join(["-0.1250001"] * 40) + "]"

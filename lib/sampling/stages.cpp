@@ -129,6 +129,15 @@ std::string stub_of(const Json& function, const std::string& language) {
   return out + (doc.empty() ? "    ..." : "\n    ...");
 }
 
+/// `text` with all white space left out.
+std::string squeezed(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') out.push_back(c);
+  }
+  return out;
+}
+
 /// A key stream of its own for each thing that is drawn.
 std::string stream_name(const std::string& id, const std::string& what) {
   return id + '\x1f' + what;
@@ -243,8 +252,13 @@ std::string stubs_of(const Json& decomposition, const std::string& language) {
   };
   add(records::text_of(decomposition, "preamble"));
   const Json* functions = list_of(decomposition, "functions", "");
-  for (std::size_t f = 0; functions != nullptr && f < functions->size(); ++f)
-    add(stub_of((*functions)[f], language));
+  const std::string declared = language == "cpp" ? squeezed(out) : "";
+  for (std::size_t f = 0; functions != nullptr && f < functions->size(); ++f) {
+    // C++ functions are usually declared in the preamble.
+    const std::string signature = squeezed(records::text_of((*functions)[f], "signature"));
+    if (declared.empty() || declared.find(signature) == std::string::npos)
+      add(stub_of((*functions)[f], language));
+  }
   add(records::text_of(decomposition, "main"));
   return out;
 }

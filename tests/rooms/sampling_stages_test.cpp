@@ -124,6 +124,9 @@ TEST_CASE("C++ stubs are declarations under their comments", "[sampling]") {
        Json::array({Json{{"name", "f"}, {"signature", "int f(int x)"}, {"doc", "Twice x.\nAlways."}}})},
       {"main", nullptr}};
   CHECK(stubs_of(decomposition, "cpp") == "#include <vector>\n\n// Twice x.\n// Always.\nint f(int x);");
+  Json declared = decomposition;
+  declared["preamble"] = "// Twice x.\nint f(int  x);\n// Prints.\nint main();\n";
+  CHECK(stubs_of(declared, "cpp") == "// Twice x.\nint f(int  x);\n// Prints.\nint main();");
 }
 
 TEST_CASE("what cannot be sampled says why", "[sampling]") {
