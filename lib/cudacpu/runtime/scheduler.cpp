@@ -527,12 +527,14 @@ const Fiber* running_fiber() {
   return current_fiber;
 }
 
+#ifdef LEAP_CHECKED
 void leave(int line, int body) {
   if (!this_block) return;
   Thread& thread = this_block->thread[thread_number];
   thread.left_line = line;
   thread.left_body = body;
 }
+#endif
 
 unsigned lane() {
   return thread_number % 32;
