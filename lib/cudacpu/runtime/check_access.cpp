@@ -44,8 +44,8 @@ Checker::Checker() {
         return 1;
       },
       &bytes);
-  thread_local_to_ = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) + 64;
-  thread_local_from_ = thread_local_to_ - 64 - bytes;
+  thread_local_bytes_ = bytes + 64;
+  thread_local_from_ = reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer()) - bytes;
 }
 
 std::string Checker::describe_thread(std::uint32_t id) const {
@@ -175,8 +175,7 @@ void Checker::announce_store(unsigned char* at, std::size_t bytes, Cell* words, 
   if (!store_.whole) std::memcpy(store_.old, at, bytes);
 }
 
-void Checker::finish_store() {
-  store_.active = false;
+void Checker::finish_words() {
   ThreadOrder& thread = *store_.thread;
   const bool is_shared = store_.where == Where::kShared;
   const Stamp from = is_shared ? thread.block->begun : thread.grid_seen;
@@ -207,32 +206,26 @@ void Checker::finish_store() {
 }
 
 void Checker::access(void* at, std::size_t bytes, Access kind, Caller caller) {
-  if (store_.active) {
-    // A copy announces its store before its load, and is done after both.
-    if (kind == Access::kRead && bytes == store_.bytes && !store_.kept)
-      store_.kept = true;
-    else
-      finish_store();
-  }
+  if (store_.active) settle_before(kind, bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   auto* const byte = static_cast<unsigned char*>(at);
   Where where;
   const std::uint8_t* valid;
   Cell* words;
   std::size_t offset = address - device_from_;
-  if (offset < (std::size_t{1} << 40) && in_device_range(at)) {
-    const DeviceShadow::Piece* const piece = device.piece(offset);
-    if (!piece) outside(at, bytes, kind, Where::kDevice, caller);
-    offset &= (std::size_t{1} << DeviceShadow::kShift) - 1;
+  if (const DeviceShadow::Piece* const piece = device.piece(offset)) {
+    offset &= DeviceShadow::kPieceBytes - 1;
     where = Where::kDevice;
     valid = piece->valid;
     words = piece->cells;
-    if (offset + bytes > std::size_t{1} << DeviceShadow::kShift) {
+    if (offset + bytes > DeviceShadow::kPieceBytes) {
       // Over the edge of a piece: in two parts.
-      const std::size_t first = (std::size_t{1} << DeviceShadow::kShift) - offset;
+      const std::size_t first = DeviceShadow::kPieceBytes - offset;
       access(at, first, kind, caller);
       return access(byte + first, bytes - first, kind, caller);
     }
+  } else if (in_device_range(at)) {
+    outside(at, bytes, kind, Where::kDevice, caller);
   } else if ((offset = static_cast<std::size_t>(byte - arena)) < kArena) {
     where = Where::kShared;
     valid = arena_valid;
@@ -240,7 +233,9 @@ void Checker::access(void* at, std::size_t bytes, Access kind, Caller caller) {
   } else {
     const Fiber* const fiber = running_fiber();
     if (static_cast<std::size_t>(byte - fiber->stack) < fiber->stack_bytes) return;
-    if (address - thread_local_from_ < thread_local_to_ - thread_local_from_) return;
+    if (address - thread_local_from_ < thread_local_bytes_) return;
+    const auto body = reinterpret_cast<std::uintptr_t>(launch->body);
+    if (address - body < launch->kernel->body_bytes) return;
     if (data.from == 0) data.find();
     offset = address - data.from;
     if (offset >= data.bytes || !addressable(data.valid, offset, bytes))
@@ -317,8 +312,6 @@ void Checker::outside(void* at, std::size_t bytes, Access kind, Where where, Cal
 // Neither device nor shared memory nor the thread's own.
 void Checker::elsewhere(void* at, std::size_t bytes, Access kind, Caller caller) {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
-  const auto body = reinterpret_cast<std::uintptr_t>(launch->body);
-  if (address >= body && address + bytes <= body + launch->kernel->body_bytes) return;
   const std::string what = std::string(verb(kind)) + " " + count_of(bytes, "byte") + " ";
   if (address < 65536) report("device_fault", 0, what + "through a null pointer", caller, true);
   if (address - data.from < data.bytes) {

@@ -45,8 +45,6 @@ void __tsan_vptr_read(void**) {}
     accessed(at, BYTES, Access::KIND, LEAP_CALLER); \
   }
 #define LEAP_ACCESSES(BYTES)                                   \
-  LEAP_ACCESS(read, BYTES, kRead)                              \
-  LEAP_ACCESS(write, BYTES, kWrite)                            \
   LEAP_ACCESS(unaligned_read, BYTES, kRead)                    \
   LEAP_ACCESS(unaligned_write, BYTES, kWrite)                  \
   void __tsan_volatile_read##BYTES(void* at) {                 \
@@ -65,6 +63,23 @@ LEAP_ACCESSES(2)
 LEAP_ACCESSES(4)
 LEAP_ACCESSES(8)
 LEAP_ACCESSES(16)
+
+#define LEAP_PLAIN(BYTES)                                                           \
+  void __tsan_read##BYTES(void* at) {                                               \
+    if (here && here->running && here->quick_read<BYTES>(at)) return;               \
+    accessed(at, BYTES, Access::kRead, LEAP_CALLER);                                \
+  }                                                                                 \
+  void __tsan_write##BYTES(void* at) {                                              \
+    if (here && here->running && here->quick_write<BYTES>(at, LEAP_CALLER)) return; \
+    accessed(at, BYTES, Access::kWrite, LEAP_CALLER);                               \
+  }
+LEAP_PLAIN(4)
+LEAP_PLAIN(8)
+LEAP_PLAIN(16)
+LEAP_ACCESS(read, 1, kRead)
+LEAP_ACCESS(write, 1, kWrite)
+LEAP_ACCESS(read, 2, kRead)
+LEAP_ACCESS(write, 2, kWrite)
 
 void __tsan_read_range(void* at, unsigned long bytes) {
   if (bytes) accessed(at, bytes, Access::kRead, LEAP_CALLER);

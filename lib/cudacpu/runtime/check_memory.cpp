@@ -29,11 +29,14 @@ void* reserve(std::size_t bytes) {
 }
 
 void DeviceShadow::set(std::size_t offset, std::size_t bytes, bool on) {
-  constexpr std::size_t kBytes = std::size_t{1} << kShift;
+  constexpr std::size_t kBytes = kPieceBytes;
   while (bytes != 0) {
     const std::size_t i = offset >> kShift, within = offset & (kBytes - 1);
     const std::size_t now = std::min(bytes, kBytes - within);
-    if (i >= pieces_.size()) pieces_.resize(i + 1);
+    if (i >= pieces_.size()) {
+      pieces_.resize(i + 1);
+      span_ = (i + 1) * kBytes;
+    }
     Piece& piece = pieces_[i];
     if (!piece.valid) {
       piece.valid = static_cast<std::uint8_t*>(reserve(kBytes / 8));

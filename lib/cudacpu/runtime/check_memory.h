@@ -36,14 +36,16 @@ class DeviceShadow {
     std::uint8_t* valid;
     Cell* cells;
   };
+  static constexpr std::size_t kPieceBytes = std::size_t{1} << kShift;
+  // nullptr: nothing of it was ever allocated.
   const Piece* piece(std::size_t offset) const {
-    const std::size_t i = offset >> kShift;
-    return i < pieces_.size() && pieces_[i].valid ? &pieces_[i] : nullptr;
+    return offset < span_ && pieces_[offset >> kShift].valid ? &pieces_[offset >> kShift] : nullptr;
   }
   void set(std::size_t offset, std::size_t bytes, bool on);
 
  private:
   std::vector<Piece> pieces_;
+  std::size_t span_ = 0;
 };
 
 // The program's writable data: device variables.

@@ -27,7 +27,7 @@ void Order::begin_block(BlockOrder* block, std::uint32_t number, unsigned thread
     t.id = (number & 0x3fffff) << 10 | i;
     t.warp = t.id >> 5;
     t.lane_bit = 1u << (i & 31);
-    t.now = t.block_seen = t.warp_seen = block->begun;
+    t.now = t.begun = t.block_seen = t.warp_seen = block->begun;
     t.grid_seen = grid_seen_;
     t.block = block;
   }

@@ -34,6 +34,7 @@ struct ThreadOrder {
   std::uint32_t warp = 0;  // id >> 5
   std::uint32_t lane_bit = 0;
   Stamp now = 0;
+  Stamp begun = 0;               // of the block
   Stamp grid_seen = 0;           // every block's events before
   Stamp block_seen = 0;          // those of the own block
   Stamp warp_seen = 0;           // those of the own warp

@@ -62,7 +62,7 @@ void leave(int line, int body);
 #else
 inline void leave(int, int) {}
 #endif
-void yield();           // lets others run: in loops that wait
+void yield();  // lets others run: in loops that wait
 [[noreturn]] void trap(int line);
 [[noreturn]] void uncovered(const char* feature);
 void* dynamic_shared();
@@ -112,8 +112,9 @@ struct Bounds {
   constexpr Bounds(unsigned t, unsigned = 0, unsigned = 0) : threads(t) {}
 };
 
+// Arguments are a thread's own; with the body in here they need not be in memory.
 template <class F>
-__attribute__((noinline)) LEAP_UNCHECKED void run_thread(const void* body) {
+__attribute__((noinline)) void run_thread(const void* body) {
   F mine(*static_cast<const F*>(body));
   mine();
 }
