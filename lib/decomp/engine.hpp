@@ -42,6 +42,7 @@ struct Recombination {
   /// Empty when nothing was evaluated.
   std::vector<int> best;
   std::string mode;        ///< run, tree or trie: what was used
+  std::string why;         ///< why it was nothing faster; empty for trie
   std::uint64_t runs = 0;  ///< processes (run, tree) or bodies of functions (trie) that were run
   double cpu_s = 0;        ///< of the sandboxes
 };

@@ -495,4 +495,51 @@ void check(Mode mode) {
   Box box(Settings{mode, "", 1});
 }
 
+Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
+  const Fd file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) throw_errno(program);
+  const bool contained = mode != Mode::kNone, root = geteuid() == 0;
+  std::string trouble;
+  for (const bool as_nobody : {true, false}) {
+    if (as_nobody && (!contained || !root || nobody_works == 0)) continue;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+    Fd control(ends[0]), other(ends[1]);
+    const Fd stderr_fd = memory_file(""), filter = memory_file(filter_for_all());
+    const Fd children = memory_file(contained ? filter_for_children(as_nobody || !root) : "");
+    std::vector<std::string> argv;
+    if (contained) argv = bwrap_arguments(as_nobody, 5, tmp_mb);
+    argv.insert(argv.end(), {"/proc/self/fd/6", contained ? "1" : "0"});
+    Inside inside;
+    try {
+      inside.pid = spawn(argv, {other.get(), children.get(), filter.get(), file.get()}, stderr_fd.get());
+    } catch (const Error& error) {
+      trouble = error.what();
+      continue;
+    }
+    other.reset();
+    // Its greeting, or the end of its socket.
+    pollfd wait{control.get(), POLLIN, 0};
+    char first = 0;
+    if (poll(&wait, 1, 30000) > 0 && recv(control.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
+      if (as_nobody) nobody_works = 1;
+      inside.control = control.release();
+      return inside;
+    }
+    kill(inside.pid, SIGKILL);
+    waitpid(inside.pid, nullptr, 0);
+    trouble = shorten(strip(content_of(stderr_fd.get())), 300);
+  }
+  throw Error("no sandbox: " + (trouble.empty() ? program + " does not answer" : trouble));
+}
+
+void end_inside(Inside& inside) {
+  if (inside.control >= 0) close(inside.control);
+  if (inside.pid > 0) {
+    kill(inside.pid, SIGKILL);
+    waitpid(inside.pid, nullptr, 0);
+  }
+  inside = {};
+}
+
 }  // namespace leap::sandbox

@@ -124,4 +124,18 @@ class Box {
 /// Throws the Error that says why there is no sandbox and what to do, if there is none.
 void check(Mode mode);
 
+/// A program of ours that is itself the first process of a sandbox, in place of the supervisor.
+struct Inside {
+  pid_t pid = -1;
+  int control = -1;  ///< the other end is its fd 3
+};
+
+/// Starts the file `program` inside bubblewrap with argument 1, or in mode none by itself with argument 0.
+/// Its fd 4 holds the filter (a BPF program) that it has to load before it starts children. Error when it
+/// cannot be had.
+Inside start_inside(Mode mode, const std::string& program, int tmp_mb);
+
+/// Ends it, and all that runs in its sandbox.
+void end_inside(Inside& inside);
+
 }  // namespace leap::sandbox

@@ -112,3 +112,69 @@ TEST_CASE("a program's text", "[decomp]") {
   CHECK(program_text(d, {0, 0}) == "import sys\n\na\nc");
   CHECK(program_count(d) == 2);
 }
+
+namespace {
+
+Decomposition sums() {
+  return {"",
+          {{"read",
+            {"def read():\n    n = int(input())\n    return list(map(int, input().split()))",
+             "import sys\ndef read():\n    return [int(x) for x in sys.stdin.read().split()][1:]",
+             "def read(:\n    pass", "def read():\n    while True:\n        pass"}},
+           {"total",
+            {"def total(xs):\n    return sum(xs)", "def total(xs):\n    raise ValueError(xs)",
+             "def total(xs):\n    return 6", "def total(xs):\n    return 'x' * 3000000",
+             "def total(xs):\n    # the first one\n    return sum(xs)"}}},
+          "print(total(read()))"};
+}
+
+Json sums_task() {
+  return Json::parse(R"({"language": "python", "limits": {"cpu_s": 0.2, "wall_s": 10, "output_kb": 1024},
+    "check": {"type": "stdio", "cases": [{"stdin": "3\n1 2 3\n", "stdout": "6\n"}, {"stdin": "1\n5\n", "stdout": "5"}]}})");
+}
+
+std::map<std::vector<int>, std::string> boxes_of(const Recombination& out) {
+  std::map<std::vector<int>, std::string> boxes;
+  for (const Box& box : out.outcomes.boxes()) boxes[box.choice] = box.outcomes;
+  return boxes;
+}
+
+}  // namespace
+
+TEST_CASE("the engine gives the same boxes in every mode", "[decomp]") {
+  const std::map<std::vector<int>, std::string> all = {
+      {{0, 0}, "PP"}, {{0, 1}, "EE"}, {{0, 2}, "PW"}, {{0, 3}, "OO"}, {{0, 4}, "PP"},  {{1, 0}, "PP"},
+      {{1, 1}, "EE"}, {{1, 2}, "PW"}, {{1, 3}, "OO"}, {{1, 4}, "PP"}, {{2, -1}, "CC"}, {{3, -1}, "TT"}};
+  for (const Mode mode : {Mode::kAuto, Mode::kRun, Mode::kTree, Mode::kTrie}) {
+    EngineOptions options;
+    options.mode = mode;
+    options.all_outcomes = true;
+    Engine engine(options);
+    const Recombination out = engine.evaluate(sums(), sums_task(), "sums", 0);
+    CHECK(boxes_of(out) == all);
+    CHECK(out.programs == 20);
+    CHECK(out.evaluated == 20);
+    CHECK(out.solved == 4);
+    CHECK(out.settled);
+    CHECK(out.best == std::vector<int>{0, 0});
+  }
+}
+
+TEST_CASE("the engine stops at the first failing test, samples, and keeps to its budget", "[decomp]") {
+  EngineOptions options;
+  Engine engine(options);
+  const Recombination first = engine.evaluate(sums(), sums_task(), "sums", 0);
+  CHECK(first.outcomes.at({0, 2}) == "PW");
+  CHECK(first.outcomes.at({1, 1}) == "E");
+  CHECK(first.outcomes.at({2, 0}) == "C");
+  options.programs = 10;
+  const Recombination sample = Engine(options).evaluate(sums(), sums_task(), "sums", 0);
+  CHECK(sample.wanted == 10);
+  CHECK(sample.evaluated == 10);
+  for (const Box& box : sample.outcomes.boxes()) CHECK(first.outcomes.at(box.choice) == box.outcomes);
+  options.programs = 0;
+  options.budget_s = 1e-6;
+  const Recombination none = Engine(options).evaluate(sums(), sums_task(), "sums", 0);
+  CHECK_FALSE(none.settled);
+  CHECK(none.evaluated == 5);  // those that do not compile
+}

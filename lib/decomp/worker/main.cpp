@@ -1,0 +1,229 @@
+/// The worker of the recombination engine: the first process of its sandbox, with a warm Python interpreter.
+/// It never runs a program's code itself: programs are forks of it, and it says how they ended.
+///
+/// argv: 1 or 0, in a pid namespace of its own or not. fd 3: the engine's socket, fd 4: the children's
+/// filter.
+#include "program.hpp"
+// after Python.h
+#include <poll.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "frames.hpp"
+#include "process.hpp"
+#include "trie.hpp"
+
+namespace leap::decomp {
+
+extern const char kGate[];
+
+namespace {
+
+constexpr int kControl = 3;
+
+class Worker {
+ public:
+  explicit Worker(bool contained) : processes_(contained) {}
+
+  [[noreturn]] void serve() {
+    start_python();
+    gate_ = own_module("gate", kGate);
+    PyRun_SimpleString(
+        "import gc, sys, math, itertools, functools, collections, heapq, bisect, string, operator, re\n"
+        "del math, itertools, functools, collections, heapq, bisect, string, operator, re, sys\n"
+        "gc.collect()\ngc.freeze()\ndel gc\n");
+    if (!processes_.filter(filter_)) _exit(3);
+    answer({"hello"});
+    Fields request;
+    while (read_frame(kControl, request)) {
+      if (request.empty()) break;
+      if (request[0] == "load")
+        load_source(request);
+      else if (request[0] == "tests")
+        set_tests(request);
+      else if (request[0] == "run")
+        run(request);
+      else if (request[0] == "trie")
+        explore(request);
+      else
+        break;
+    }
+    processes_.end_all();
+    _exit(0);
+  }
+
+  void set_filter(std::string filter) { filter_ = std::move(filter); }
+
+ private:
+  void answer(const Fields& fields) {
+    if (!write_all(kControl, packed(fields))) _exit(0);
+  }
+
+  /// load: preamble, main, entry ("" where the check calls none), limits, then for each function its name,
+  /// the number of its texts and these.
+  void load_source(const Fields& request) {
+    end_explorer();
+    source_.clear();
+    source_.preamble = request[1];
+    source_.main = request[2];
+    source_.entry = request[3];
+    source_.call = !source_.entry.empty();
+    Limits& limits = source_.limits;
+    std::sscanf(request[4].c_str(), "%lf %lf %ld %ld %ld %ld", &limits.cpu_s, &limits.wall_s,
+                &limits.memory_kb, &limits.output_kb, &limits.file_kb, &limits.processes);
+    for (std::size_t at = 5; at + 1 < request.size();) {
+      source_.names.push_back(request[at]);
+      const auto count = static_cast<std::size_t>(std::atoi(request[at + 1].c_str()));
+      const auto first = request.begin() + static_cast<std::ptrdiff_t>(at) + 2;
+      source_.texts.emplace_back(first, first + static_cast<std::ptrdiff_t>(count));
+      at += 2 + count;
+    }
+    const double before = processes_.cpu_s();
+    Limits own;
+    own.cpu_s = 60, own.wall_s = 240, own.memory_kb = 2 << 20;
+    processes_.set_input("");
+    const Ran ran = processes_.run(own, [&](Shared& shared, int result_fd) { prepare(shared, result_fd); });
+    Fields reply = {"loaded"};
+    const bool read =
+        ran.end == RunEnd::kExit && (ran.flags & kComplete) && load(source_, processes_.result(), reply);
+    if (!read) {
+      // What cannot even be read is run as whole texts.
+      source_.whole = true, source_.final = true;
+      reply = {"loaded", "the sources could not be read", "-", "-", "", ""};
+    }
+    reply.push_back(std::to_string(processes_.cpu_s() - before));
+    answer(reply);
+  }
+
+  [[noreturn]] void prepare(Shared& shared, int result_fd) {
+    PyObject* functions = PyList_New(0);
+    for (std::size_t i = 0; i < source_.names.size(); ++i) {
+      PyObject* texts = PyList_New(0);
+      for (const std::string& text : source_.texts[i])
+        PyList_Append(texts,
+                      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+      PyList_Append(functions, Py_BuildValue("(s#N)", source_.names[i].data(),
+                                             static_cast<Py_ssize_t>(source_.names[i].size()), texts));
+    }
+    PyObject* function = PyDict_GetItemString(gate_, "prepare");
+    PyObject* out = PyObject_CallFunction(
+        function, "s#Ns#s#", source_.preamble.data(), static_cast<Py_ssize_t>(source_.preamble.size()),
+        functions, source_.main.data(), static_cast<Py_ssize_t>(source_.main.size()), source_.entry.data(),
+        static_cast<Py_ssize_t>(source_.entry.size()));
+    if (!out || !PyBytes_Check(out)) _exit(1);
+    if (write_all(result_fd, {PyBytes_AS_STRING(out), static_cast<std::size_t>(PyBytes_GET_SIZE(out))}))
+      shared.flags |= kComplete;
+    _exit(0);
+  }
+
+  void set_tests(const Fields& request) {
+    tests_.clear();
+    for (std::size_t at = 1; at + 2 < request.size(); at += 3)
+      tests_.push_back({request[at], request[at + 1], request[at + 2]});
+  }
+
+  /// run: the factor of the CPU limit, then one field of (test, choices..) as 32-bit numbers each.
+  void run(const Fields& request) {
+    end_explorer();
+    Limits limits = source_.limits;
+    limits.cpu_s *= std::atof(request[1].c_str());
+    std::string_view items = request[2];
+    while (!items.empty()) {
+      const auto test = static_cast<std::size_t>(take<std::uint32_t>(items));
+      std::vector<int> choice;
+      for (std::size_t i = 0; i < source_.names.size(); ++i)
+        choice.push_back(static_cast<int>(take<std::uint32_t>(items)));
+      processes_.set_input(tests_[test].input);
+      const Ran ran = processes_.run(limits, [&](Shared& shared, int result_fd) {
+        run_program(source_, choice, tests_[test], shared, result_fd);
+      });
+      std::string head;
+      put(head, ran.end);
+      put(head, ran.flags);
+      put(head, static_cast<std::int32_t>(ran.code));
+      put(head, ran.cpu_s);
+      put(head, ran.wall_s);
+      put(head, static_cast<std::int64_t>(ran.rss_kb));
+      std::string out;
+      if (ran.end == RunEnd::kExit)
+        out = source_.call ? processes_.result() : processes_.output(limits.output_kb);
+      if (!processes_.clean()) _exit(3);
+      answer({"ran", head, out});
+    }
+  }
+
+  /// trie: the test, the cells, the seconds that it may take or 0. The explorer lives until something else is
+  /// asked.
+  void explore(const Fields& request) {
+    if (explorer_ < 0) {
+      Limits limits = source_.limits;
+      limits.cpu_s = 1e7;
+      limits.memory_kb = limits.memory_kb * 2 + (1 << 20);
+      processes_.set_input("");
+      explorer_ = processes_.start(
+          limits, [&](Shared& shared, int socket) { serve_trie(source_, tests_, shared, socket); }, socket_);
+      explorer_cpu_s_ = 0;
+    }
+    const bool sent = write_all(socket_, packed(request));
+    // What runs without end in C is not interrupted by a signal.
+    const double patience_s = 3 * source_.limits.cpu_s + 5;
+    double since_s = explorer_cpu_s_;
+    std::uint32_t beat = processes_.beat();
+    Fields answered;
+    bool alive = sent;
+    pollfd wait{socket_, POLLIN, 0};
+    while (alive) {
+      if (poll(&wait, 1, 500) > 0) {
+        alive = read_frame(socket_, answered) && answered.size() >= 4 && answered[0] == "found";
+        break;
+      }
+      const double cpu_s = Processes::cpu_of(explorer_);
+      if (beat != processes_.beat()) beat = processes_.beat(), since_s = cpu_s;
+      alive = cpu_s - since_s < patience_s;
+    }
+    const double total_s = Processes::cpu_of(explorer_);
+    const std::string cpu = std::to_string(total_s - explorer_cpu_s_);
+    explorer_cpu_s_ = total_s;
+    if (alive) {
+      answered[1] = cpu;
+      answer(answered);
+    } else {
+      end_explorer();
+      answer({"died", cpu});
+    }
+  }
+
+  void end_explorer() {
+    if (explorer_ < 0) return;
+    close(socket_);
+    processes_.end_all();
+    explorer_ = -1;
+    if (!processes_.clean()) _exit(3);
+  }
+
+  Processes processes_;
+  pid_t explorer_ = -1;
+  int socket_ = -1;
+  double explorer_cpu_s_ = 0;
+  std::string filter_;
+  PyObject* gate_ = nullptr;
+  Source source_;
+  std::vector<Test> tests_;
+};
+
+}  // namespace
+}  // namespace leap::decomp
+
+int main(int argc, char** argv) {
+  // The filter must be read before its fd is closed with the others.
+  std::string filter;
+  char buffer[4096];
+  for (ssize_t n; (n = read(4, buffer, sizeof buffer)) > 0;)
+    filter.append(buffer, static_cast<std::size_t>(n));
+  static std::optional<leap::decomp::Worker> worker;
+  worker.emplace(argc > 1 && argv[1][0] == '1');
+  worker->set_filter(filter);
+  worker->serve();
+}
