@@ -8,3 +8,20 @@ function(leap_embed target file symbol namespace)
   file(GENERATE OUTPUT ${source} CONTENT "${content}")
   target_sources(${target} PRIVATE ${source})
 endfunction()
+
+# leap_embed_module(TARGET FILE SYMBOL): the C source FILE compiled to a shared object, whose bytes lie from
+# SYMBOL to SYMBOL_end (declare them extern "C" const char[]).
+function(leap_embed_module target file symbol)
+  add_library(${symbol} MODULE ${file})
+  set_target_properties(${symbol} PROPERTIES PREFIX "" SUFFIX .so LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
+    C_STANDARD 11 C_VISIBILITY_PRESET hidden)
+  target_compile_options(${symbol} PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${LEAP_WERROR}>:-Werror>)
+  target_link_options(${symbol} PRIVATE -Wl,-s)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${symbol}_bytes.cpp)
+  set(content "__asm__(\".section .rodata\\n.global ${symbol}, ${symbol}_end\\n${symbol}: .incbin \\\"${CMAKE_CURRENT_BINARY_DIR}/${symbol}.so\\\"\\n\"\n")
+  string(APPEND content "        \"${symbol}_end:\\n.previous\\n\");\n")
+  file(GENERATE OUTPUT ${source} CONTENT "${content}")
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.so)
+  target_sources(${target} PRIVATE ${source})
+  add_dependencies(${target} ${symbol})
+endfunction()

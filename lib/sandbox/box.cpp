@@ -27,6 +27,7 @@
 namespace leap::sandbox {
 
 extern const char kSupervisor[];
+extern "C" const char leap_supervisor[], leap_supervisor_end[];  // the bytes of a shared object
 
 namespace {
 
@@ -161,9 +162,11 @@ pid_t spawn_here(const std::vector<std::string>& argv, const std::vector<int>& f
   arguments.push_back(nullptr);
   // Fixed hashing: a program gives the same output in every run. One arena: threads do not reserve 64 MB
   // each.
-  const char* environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",           "PYTHONHASHSEED=0",
-                               "HOME=/tmp",          "MALLOC_ARENA_MAX=1",     "PYTHONDONTWRITEBYTECODE=1",
-                               "TMPDIR=/tmp",        "OPENBLAS_NUM_THREADS=1", nullptr};
+  const char* environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
+                               "PYTHONHASHSEED=0",   "HOME=/tmp",
+                               "MALLOC_ARENA_MAX=1", "PYTHONDONTWRITEBYTECODE=1",
+                               "TMPDIR=/tmp",        "OPENBLAS_NUM_THREADS=1",
+                               "LD_BIND_NOW=1",      nullptr};
   pid_t pid = -1;
   const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(),
                                   const_cast<char**>(environment));
@@ -225,6 +228,26 @@ std::atomic<int> nobody_works{-1};  ///< -1: not tried
 
 }  // namespace
 
+namespace {
+
+/// Its length, then each field's length and bytes.
+std::string frame_of(const Fields& fields) {
+  std::string out(4, '\0');
+  auto put = [&](std::size_t at, std::size_t size) {
+    for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(size >> (8 * i));
+  };
+  for (const std::string& field : fields) {
+    const std::size_t at = out.size();
+    out.resize(at + 4);
+    put(at, field.size());
+    out += field;
+  }
+  put(0, out.size() - 4);
+  return out;
+}
+
+}  // namespace
+
 pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd) {
   return starter().run([&] { return spawn_here(argv, fds, stderr_fd); });
 }
@@ -247,17 +270,19 @@ Box::Box(const Settings& settings) {
       work_dir_ = pattern;
     }
     const std::string work = contained ? "/tmp" : work_dir_;
-    std::string script = "settings = ('4', '" + work + "', '" + (contained ? "1" : "0") + "', '" +
+    std::string script = "settings = ('" + work + "', '" + (contained ? "1" : "0") + "', '" +
                          (settings.shared_fd >= 0 ? settings.shared_name : "") + "')\nsettings_filter = ";
     script += contained ? python_bytes(filter_for_children(as_nobody || !root)) : "b''";
     script += std::string("\n") + kSupervisor + "\n" + settings.extension + "\nmain()\n";
     const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
+    const Fd library_fd =
+        memory_file({leap_supervisor, static_cast<std::size_t>(leap_supervisor_end - leap_supervisor)});
     std::vector<std::string> argv;
-    std::vector<int> fds = {script_fd.get(), other.get()};
+    std::vector<int> fds = {script_fd.get(), other.get(), library_fd.get()};
     Fd filter_fd;
     if (contained) {
       Fd filter = memory_file(filter_for_all());
-      argv = bwrap_arguments(as_nobody, 5, settings.tmp_mb);
+      argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
       fds.push_back(filter.get());
       if (settings.shared_fd >= 0) fds.push_back(settings.shared_fd);
       argv.insert(argv.end(), {kPython, "-s", "-S", "-c"});
@@ -329,6 +354,7 @@ void Box::fault(const std::string& what) {
   }
   pid_ = -1;
   running_ = false;
+  waiting_.clear();
   if (control_ >= 0) close(control_);
   control_ = -1;
   throw Fault("sandbox: " + what);
@@ -336,17 +362,7 @@ void Box::fault(const std::string& what) {
 
 void Box::write_frame(const Fields& fields) {
   if (control_ < 0) throw Fault("sandbox: it has ended");
-  std::string body(4, '\0');
-  auto put = [](char* at, std::size_t size) {
-    for (int i = 0; i < 4; ++i) at[i] = static_cast<char>(size >> (8 * i));
-  };
-  for (const std::string& field : fields) {
-    const std::size_t at = body.size();
-    body.resize(at + 4);
-    put(body.data() + at, field.size());
-    body += field;
-  }
-  put(body.data(), body.size() - 4);
+  const std::string body = frame_of(fields);
   std::string_view rest = body;
   const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s_);
   while (!rest.empty()) {
@@ -411,22 +427,29 @@ void Box::keep(const std::string& name, const std::string& bytes) {
 void Box::start(const Child& child) {
   const Limits& limits = child.limits;
   char numbers[200];
-  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d", limits.cpu_s, limits.wall_s,
+  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d", limits.cpu_s, limits.wall_s,
                 static_cast<long>(limits.memory_mb) << 10, limits.output_kb,
-                static_cast<long>(limits.file_mb) << 10, limits.processes);
+                static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages);
   std::string argv;
   for (const std::string& argument : child.arguments) {
     if (!argv.empty()) argv += '\0';
     argv += argument;
   }
   Fields fields = {"start", child.kind, numbers, child.input, argv, child.payload};
+  fields.push_back(child.message.empty() ? "" : frame_of(child.message));
   for (const auto& [name, content] : child.files) {
     fields.push_back(name);
     fields.push_back(content);
   }
+  const double patience_s = limits.wall_s * 1.5 + 30;
+  if (running_) {
+    write_frame(fields);
+    waiting_.push_back(patience_s);
+    return;
+  }
   patience_s_ = 60;
   write_frame(fields);
-  patience_s_ = limits.wall_s * 1.5 + 30;
+  patience_s_ = patience_s;
   running_ = true;
 }
 
@@ -439,7 +462,11 @@ bool Box::next(Fields& message) {
     return true;
   }
   if (message[0] != "ended" || message.size() != 5) fault("a message of an unknown kind");
-  running_ = false;
+  running_ = !waiting_.empty();
+  if (running_) {
+    patience_s_ = waiting_.front();
+    waiting_.pop_front();
+  }
   ended_ = {};
   static const std::pair<const char*, End> kEnds[] = {
       {"exit", End::kExit},     {"signal", End::kSignal}, {"cpu", End::kCpu},        {"wall", End::kWall},
@@ -473,6 +500,7 @@ void Box::close_input() {
 }
 
 const Ended& Box::stop() {
+  while (!waiting_.empty()) wait();
   if (running_) write_frame({"stop"});
   return wait();
 }

@@ -3,16 +3,17 @@
 ///
 /// Theory. bubblewrap unshares every namespace; /usr is there read-only, /tmp is a small tmpfs, there is no
 /// network and no environment. Run by root, it first becomes nobody, so that process limits hold. The
-/// supervisor (supervisor.py) is the first process of the pid namespace: children cannot signal it, it is not
-/// dumpable so that they cannot read it, and when it ends the kernel ends them all. Between runs it kills
-/// what a child left behind, reaps it and empties /tmp. A child has real files as stdin and stdout, rlimits,
-/// a second system call filter, and never the control socket, at whose end the supervisor leaves. CPU time is
-/// read from the process's own clock, not from the wall. Children are forks of the supervisor: what they must
-/// not know is never sent there.
+/// supervisor (supervisor.py, whose loop is supervisor.c) is the first process of the pid namespace: children
+/// cannot signal it, it is not dumpable so that they cannot read it, and when it ends the kernel ends them
+/// all. Between runs it kills what a child left behind, reaps it and empties /tmp. A child has real files as
+/// stdin and stdout, rlimits, a second system call filter, and never the control socket, at whose end the
+/// supervisor leaves. CPU time is read from the process's own clock, not from the wall. Children are forks of
+/// the supervisor: what they must not know is never sent there.
 #pragma once
 
 #include <sys/types.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,6 +55,8 @@ struct Ended {
   std::string out, err;
 };
 
+using Fields = std::vector<std::string>;
+
 struct Child {
   std::string
       kind;  ///< `binary`, `driver` (a binary that talks), or what the extension of the supervisor adds
@@ -62,9 +65,9 @@ struct Child {
   std::vector<std::string> arguments;  ///< argv
   std::string payload;                 ///< binary, driver: name of the kept program, else argv[0] is a file
   std::vector<std::pair<std::string, std::string>> files;  ///< name, content in its working directory
+  Fields message;                                          ///< sent to it at once
+  int messages = 0;  ///< it is stopped after this many of its own; 0: no end
 };
-
-using Fields = std::vector<std::string>;
 
 struct Settings {
   Mode mode = Mode::kAuto;
@@ -90,13 +93,15 @@ class Box {
 
   /// Keeps a program under a name, for `binary` and `driver`.
   void keep(const std::string& name, const std::string& bytes);
+  /// A child started while another one runs waits for that one's end; `next`, `wait` and `ended` are about
+  /// the older one.
   void start(const Child& child);
   /// The next message of the child, or false when it has ended, as `ended()` then says.
   bool next(Fields& message);
   void send(const Fields& message);
   /// Nothing more will be sent: the child reads an end of file.
   void close_input();
-  /// Ends the child; messages that were under way are dropped.
+  /// Ends the youngest child; messages that were under way are dropped.
   const Ended& stop();
   /// Waits for the end, dropping messages.
   const Ended& wait();
@@ -117,6 +122,7 @@ class Box {
   int control_ = -1;
   bool running_ = false, shares_ = false;
   double patience_s_ = 60;
+  std::deque<double> waiting_;  ///< how long each waiting child may take
   Ended ended_;
   std::string work_dir_;  ///< of mode none
 };

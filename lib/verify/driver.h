@@ -1,5 +1,5 @@
 // Talks to the supervisor for a C++ program: answers calls to a function by value, or calls one that is elsewhere.
-// Frames as in supervisor.py on fds 3 (in) and 4 (out); values as marshal, version 2, of plain data.
+// Frames as in supervisor.c on fds 3 (in) and 4 (out); values as marshal, version 2, of plain data.
 #pragma once
 
 #include <sys/syscall.h>

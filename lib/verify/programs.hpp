@@ -13,6 +13,7 @@ namespace leap::verify {
 
 struct Program {
   bool native = false;  ///< a binary, else Python byte code
+  bool source = false;  ///< Python as text, to be compiled where it runs
   std::string bytes;
   double compile_s = 0;
   std::string failed;      ///< compile_error or compile_timeout; empty when it is ready

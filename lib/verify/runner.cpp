@@ -44,6 +44,9 @@ const std::string& at(const Fields& message, std::size_t i) {
   return i < message.size() ? message[i] : none;
 }
 
+/// Bytes of input that surely fit into a socket whose other end does not read.
+constexpr std::size_t kMostAhead = 32 << 10;
+
 /// Limits of code that belongs to the problem.
 Limits judge_limits(const Limits& candidate) {
   Limits limits;
@@ -59,7 +62,7 @@ Limits judge_limits(const Limits& candidate) {
 
 Runner::Runner(Pool& candidates, Pool& judges, const Program& program, const Limits& limits)
     : candidates_(candidates), judges_(judges), program_(program), limits_(limits), lease_(candidates) {
-  lease_.keep("program", program.bytes);
+  lease_.keep(program.source ? "source" : "program", program.bytes);
 }
 
 void Runner::read_error(const Fields& message, std::size_t first, Result& result) const {
@@ -131,6 +134,7 @@ Result Runner::steady(const Once& once) {
         return once(limits);
       } catch (const sandbox::Fault&) {
         const bool works = attempt == 0 || canary();
+        ahead_ = false;
         lease_.renew();
         if (attempt == 0) continue;
         Result result;
@@ -149,6 +153,7 @@ Result Runner::steady(const Once& once) {
   const bool starved = result.by_wall && !over && result.cpu_s > 0.1 * limits_.cpu_s;
   const bool near = !result.by_wall && !timed_out_ && result.cpu_s < limits.cpu_s;
   if (starved || near) {
+    drop_ahead();
     Result again = guarded(limits);
     if (again.status != "timeout") return again;
   }
@@ -156,13 +161,8 @@ Result Runner::steady(const Once& once) {
   return result;
 }
 
-Result Runner::run(const std::string& input) {
-  return steady([&](const Limits& limits) { return run_once(input, limits); });
-}
-
-Result Runner::call(const std::string& entry_point, const std::string& args, const std::string& kwargs,
-                    std::string& value) {
-  return steady([&](const Limits& limits) { return call_once(entry_point, args, kwargs, value, limits); });
+Result Runner::run(const Job& job, const Job* next) {
+  return steady([&](const Limits& limits) { return run_once(job, next, limits); });
 }
 
 Result Runner::script(const Script& script) {
@@ -179,39 +179,96 @@ Result Runner::script(const Script& script) {
   });
 }
 
+std::optional<Result> Runner::script_from_source(const Script& script) {
+  Lease judge(judges_);
+  judge.keep("test", script.source);
+  try {
+    Result result = script_once(script, limits_, judge);
+    const bool known =
+        result.compile_s >= 0 && result.status != "timeout" && result.status != "out_of_memory";
+    return known ? std::optional(result) : std::nullopt;
+  } catch (const sandbox::Fault&) {
+    return std::nullopt;
+  }
+}
+
 Result Runner::script_together(const Script& script) {
   lease_.keep("test", script.source);
   return steady([&](const Limits& limits) { return together_once(script, limits); });
 }
 
-Result Runner::run_once(const std::string& input, const Limits& limits) {
-  Result result;
+void Runner::start(const Job& job, const Limits& limits) {
   Child child;
-  child.kind = program_.native ? "binary" : "main";
   child.payload = program_.native ? "program" : "";
-  child.arguments = {program_.native ? "./solution" : "solution.py"};
   child.limits = limits;
-  child.input = input;
+  if (job.call) {
+    child.kind = program_.native ? "driver" : "serve";
+    child.arguments = {"solution.py", job.entry_point, "plain"};
+    child.message = {job.args, job.kwargs};
+    child.messages = 2;  // that it is ready, and its answer
+  } else {
+    child.kind = program_.native ? "binary" : "main";
+    child.arguments = {program_.native ? "./solution" : "solution.py"};
+    child.input = job.input;
+  }
+  lease_.box().start(child);
+}
+
+void Runner::drop_ahead() {
+  if (ahead_) lease_.box().stop();
+  ahead_ = false;
+}
+
+Result Runner::run_once(const Job& job, const Job* next, const Limits& limits) {
+  Result result;
   sandbox::Box& box = lease_.box();
-  box.start(child);
+  if (!ahead_) start(job, limits);
+  ahead_ = next && next->input.size() + next->args.size() + next->kwargs.size() < kMostAhead;
+  if (ahead_) start(*next, limits);
+  bool complete = !job.call;
   Fields message;
-  while (box.next(message))
-    if (at(message, 0) == "error") read_error(message, 1, result);
-  judge_end(box.ended(), true, result);
-  result.got = box.ended().out;
+  while (box.next(message)) {
+    const std::string& op = at(message, 0);
+    if (op == "error") {
+      read_error(message, 1, result);
+    } else if (op == "missing") {
+      result.status = "interface_error";
+      result.note = "`" + job.entry_point + "` is not defined";
+    } else if (job.call && op != "ready" && !complete) {
+      complete = true;
+      if (op == "value") {
+        result.got = at(message, 1);
+      } else if (op == "raise") {
+        read_error(message, 1, result);
+      } else {
+        result.status = "wrong_answer";
+        result.note = "returned something that is not plain data";
+      }
+    }
+  }
+  judge_end(box.ended(), complete, result);
+  if (!job.call) result.got = box.ended().out;
   return result;
 }
 
-bool Runner::serve(const std::string& entry_point, bool rich, const Limits& limits, Result& result) {
+void Runner::start_server(const std::string& entry_point, const Limits& limits) {
   Child child;
   child.kind = program_.native ? "driver" : "serve";
   child.payload = program_.native ? "program" : "";
-  child.arguments = {"solution.py", entry_point, rich ? "rich" : "plain"};
+  child.arguments = {"solution.py", entry_point, "rich"};
   child.limits = limits;
+  lease_.box().start(child);
+}
+
+bool Runner::is_serving(const std::string& entry_point, Result& result) {
   sandbox::Box& box = lease_.box();
-  box.start(child);
   Fields message;
-  if (box.next(message)) {
+  bool more = box.next(message);
+  if (program_.source && more && at(message, 0) == "compiled") {
+    result.compile_s = std::atof(at(message, 1).c_str());
+    more = box.next(message);
+  }
+  if (more) {
     if (at(message, 0) == "ready") return true;
     if (at(message, 0) == "error") read_error(message, 1, result);
     if (at(message, 0) == "missing") {
@@ -224,41 +281,22 @@ bool Runner::serve(const std::string& entry_point, bool rich, const Limits& limi
   return false;
 }
 
-Result Runner::call_once(const std::string& entry_point, const std::string& args, const std::string& kwargs,
-                         std::string& value, const Limits& limits) {
-  Result result;
-  value.clear();
-  if (!serve(entry_point, false, limits, result)) return result;
-  sandbox::Box& box = lease_.box();
-  box.send({args, kwargs});
-  Fields message;
-  if (!box.next(message)) {
-    judge_end(box.ended(), false, result);
-    return result;
-  }
-  if (at(message, 0) == "value") {
-    value = at(message, 1);
-  } else if (at(message, 0) == "raise") {
-    read_error(message, 1, result);
-  } else {
-    result.status = "wrong_answer";
-    result.note = "returned something that is not plain data";
-  }
-  judge_end(box.stop(), true, result);
-  return result;
-}
-
 Result Runner::script_once(const Script& script, const Limits& limits, Lease& judge) {
   Result result;
-  if (!serve(script.entry_point, true, limits, result)) return result;
   sandbox::Box& candidate = lease_.box();
   sandbox::Box& tester = judge.box();
+  // Both get ready at the same time.
+  start_server(script.entry_point, limits);
   Child child;
   child.kind = script.native.native ? "driver" : "test";
   child.payload = script.native.native ? "program" : "";
   child.arguments = {"tests.py", script.entry_point, script.call};
   child.limits = judge_limits(limits);
   tester.start(child);
+  if (!is_serving(script.entry_point, result)) {
+    tester.stop();
+    return result;
+  }
   Fields message;
   int calls = 0;
   bool odd = false, done = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Result {
   std::string error_message;  ///< may carry input: only for public cases
   std::string got;            ///< the same; shortened
   std::string note;           ///< what was wrong, free of input
+  double compile_s = -1;      ///< where it was compiled in the same process; less than 0: it was not
 };
 
 /// A problem's tests of type `script`.
@@ -39,24 +41,33 @@ class Runner {
   /// `judges`: sandboxes for tests and checkers, never for candidates.
   Runner(Pool& candidates, Pool& judges, const Program& program, const sandbox::Limits& limits);
 
-  /// stdin -> stdout; `got` of the result is the whole output.
-  Result run(const std::string& input);
-  /// One call by value; `value` gets the answer's marshal.
-  Result call(const std::string& entry_point, const std::string& args, const std::string& kwargs,
-              std::string& value);
+  /// One test of a program, as it is given to the sandbox.
+  struct Job {
+    bool call = false;
+    std::string input;                      ///< stdin
+    std::string entry_point, args, kwargs;  ///< a call by value
+  };
+  /// stdin -> stdout, or a call. `got` of the result is the whole output, or the answer's marshal. `next`, if
+  /// given, is what the next call will ask for: it is started before this one's result is looked at.
+  Result run(const Job& job, const Job* next);
   Result script(const Script& script);
+  /// The same of a program that is not compiled yet: one process less. Nothing where compiled code has to be
+  /// run to know the result.
+  std::optional<Result> script_from_source(const Script& script);
   /// Tests in the candidate's own process: Python with the tests kept, C++ compiled in.
   Result script_together(const Script& script);
 
  private:
-  Result run_once(const std::string& input, const sandbox::Limits& limits);
-  Result call_once(const std::string& entry_point, const std::string& args, const std::string& kwargs,
-                   std::string& value, const sandbox::Limits& limits);
+  Result run_once(const Job& job, const Job* next, const sandbox::Limits& limits);
+  void start(const Job& job, const sandbox::Limits& limits);
+  /// Takes back what was started before its time.
+  void drop_ahead();
   Result script_once(const Script& script, const sandbox::Limits& limits, Lease& judge);
   Result together_once(const Script& script, const sandbox::Limits& limits);
-  /// Starts the program as a server of calls. True when it is ready, else `result` says why not. `rich`:
-  /// answers keep Python's tuples, sets and bytes apart from lists, for tests in Python.
-  bool serve(const std::string& entry_point, bool rich, const sandbox::Limits& limits, Result& result);
+  /// Starts the program as a server of calls by tests: answers keep Python's tuples, sets and bytes apart.
+  void start_server(const std::string& entry_point, const sandbox::Limits& limits);
+  /// Waits for it. True when it is ready, else `result` says why not.
+  bool is_serving(const std::string& entry_point, Result& result);
   /// Turns how it ended into a status; `complete`: it did all that it had to.
   void judge_end(const sandbox::Ended& ended, bool complete, Result& result) const;
   void read_error(const sandbox::Fields& message, std::size_t first, Result& result) const;
@@ -69,6 +80,7 @@ class Runner {
   const Program& program_;
   sandbox::Limits limits_;
   Lease lease_;
+  bool ahead_ = false;      ///< the next test has been started
   bool timed_out_ = false;  ///< a case clearly exceeded the CPU limit: later ones get no second try
 };
 

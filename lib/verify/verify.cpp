@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -117,6 +118,24 @@ struct Outcome {
   Case test;
 };
 
+/// The tests of a check, each made once, and one before its time.
+class Ahead {
+ public:
+  Ahead(std::size_t count, std::function<Runner::Job(std::size_t)> make)
+      : count_(count), make_(std::move(make)) {}
+  /// Test `i`, one more each time, and the one after it, if there is one.
+  std::pair<const Runner::Job&, const Runner::Job*> at(std::size_t i) {
+    now_ = i == 0 ? make_(0) : std::move(next_);
+    if (i + 1 < count_) next_ = make_(i + 1);
+    return {now_, i + 1 < count_ ? &next_ : nullptr};
+  }
+
+ private:
+  std::size_t count_;
+  std::function<Runner::Job(std::size_t)> make_;
+  Runner::Job now_, next_;
+};
+
 std::string describe(const Outcome& outcome, const records::Code& code, const sandbox::Limits& limits) {
   const Result& r = outcome.result;
   if (r.status == "wrong_answer") return r.note.empty() ? "wrong answer" : "wrong answer (" + r.note + ")";
@@ -210,6 +229,21 @@ void tell_case(const Outcome& outcome, std::size_t index, std::string& out) {
   if (!r.got.empty()) indent("  got", shown(r.got), out);
 }
 
+Outcome script_outcome(const Json& check, const Script& script, Result result) {
+  Outcome outcome;
+  const Json* open = find(check, "public");
+  outcome.test.open = open && open->is_boolean() && open->get<bool>();
+  if (outcome.test.open) outcome.test.want = "The tests:\n" + shown(script.source, 1200);
+  outcome.result = std::move(result);
+  return outcome;
+}
+
+/// Another run may end otherwise.
+bool is_unsure(const Result& result) {
+  return result.harness || result.status == "harness_error" || result.status == "problem_error" ||
+         (result.status == "timeout" && result.by_wall);
+}
+
 Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) {
   return {{"status", status}, {"stage", stage}, {"passed", 0},
           {"total", 0},       {"ran", 0},       {"feedback", feedback},
@@ -288,7 +322,7 @@ std::string Verifier::Judge::standard_of(const Task& task) const {
 }
 
 Program Verifier::Judge::compile(const Task& task, const records::Code& code, bool together) {
-  if (task.language == "python") return compile_python(compilers_, code.text);
+  if (task.language == "python") return compile_python(candidates_, code.text);
   if (task.type == "stdio") return compile_kept({{"solution.cpp", code.text}}, standard_of(task));
   const auto sources =
       together
@@ -335,15 +369,21 @@ void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Ou
     if (language != "python" && language != "cpp")
       throw RecordError("task.check.checker.language: must be python or cpp");
     checker = of_problem("checker " + language + "\n" + source, [&] {
-      return language == "python" ? compile_python(compilers_, source)
+      return language == "python" ? compile_python(judges_, source)
                                   : compile_cpp(compilers_, {{"solution.cpp", source}}, "gnu++20");
     });
   }
+  Ahead jobs(total, [&](std::size_t i) {
+    Runner::Job job;
+    if (cases[i].is_object()) job.input = text_of(cases[i], "stdin");
+    return job;
+  });
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string where = "task.check.cases[" + std::to_string(i) + "]";
     if (!cases[i].is_object()) throw RecordError(where + ": must be an object");
     Outcome outcome;
-    outcome.test.input = text_of(cases[i], "stdin");
+    const auto [job, next] = jobs.at(i);
+    outcome.test.input = job.input;
     outcome.test.want = checker && !find(cases[i], "stdout") ? "" : required_text(cases[i], "stdout", where);
     const Json* open = find(cases[i], "public");
     outcome.test.open = open && open->is_boolean() && open->get<bool>();
@@ -352,7 +392,7 @@ void Verifier::Judge::run_stdio(const Task& task, Runner& runner, std::vector<Ou
       result.status = "problem_error";
       result.note = "the checker does not compile";
     } else {
-      result = runner.run(outcome.test.input);
+      result = runner.run(job, next);
       if (result.status == "ok" && checker) {
         Checked checked = run_checker(judges_, *checker, outcome.test.input, result.got, outcome.test.want);
         // A checker that cannot even read the right answer is broken; one that chokes on this output has
@@ -380,18 +420,29 @@ void Verifier::Judge::run_calls(const Task& task, Runner& runner, bool show_all,
   if (!cases.is_array()) throw RecordError("task.check.cases: must be an array");
   total = cases.size();
   const double tolerance = number_of(task.check, "tolerance", 1e-6, "task.check");
+  const Json no_args = Json::array(), no_kwargs = Json::object();
+  auto given = [&](std::size_t i) {
+    const Json* args = find(cases[i], "args");
+    const Json* kwargs = find(cases[i], "kwargs");
+    return std::pair(args ? args : &no_args, kwargs && !kwargs->is_null() ? kwargs : &no_kwargs);
+  };
+  Ahead jobs(total, [&](std::size_t i) {
+    Runner::Job job;
+    job.call = true;
+    job.entry_point = task.entry_point;
+    if (!cases[i].is_object()) return job;
+    const auto [args, kwargs] = given(i);
+    if (jsonl::is_array(*args)) job.args = write_marshal(*args);
+    if (kwargs->is_object()) job.kwargs = write_marshal(*kwargs);
+    return job;
+  });
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string where = "task.check.cases[" + std::to_string(i) + "]";
     if (!cases[i].is_object()) throw RecordError(where + ": must be an object");
-    const Json* args = find(cases[i], "args");
-    const Json* kwargs = find(cases[i], "kwargs");
+    const auto [args, kwargs] = given(i);
     const Json& want = member(cases[i], "expect", where);
-    if (args && !jsonl::is_array(*args)) throw RecordError(where + ".args: must be an array");
-    if (kwargs && !kwargs->is_object() && !kwargs->is_null())
-      throw RecordError(where + ".kwargs: must be an object");
-    const Json no_args = Json::array(), no_kwargs = Json::object();
-    if (!args) args = &no_args;
-    if (!kwargs || kwargs->is_null()) kwargs = &no_kwargs;
+    if (!jsonl::is_array(*args)) throw RecordError(where + ".args: must be an array");
+    if (!kwargs->is_object()) throw RecordError(where + ".kwargs: must be an object");
     Outcome outcome;
     const Json* open = find(cases[i], "public");
     outcome.test.open = open && open->is_boolean() && open->get<bool>();
@@ -400,9 +451,11 @@ void Verifier::Judge::run_calls(const Task& task, Runner& runner, bool show_all,
           "arguments " + jsonl::dump(*args) + (kwargs->empty() ? "" : " " + jsonl::dump(*kwargs));
       outcome.test.want = jsonl::dump(want);
     }
-    std::string value;
     Result& result = outcome.result;
-    result = runner.call(task.entry_point, write_marshal(*args), write_marshal(*kwargs), value);
+    const auto [job, next] = jobs.at(i);
+    result = runner.run(job, next);
+    const std::string value = std::move(result.got);
+    result.got.clear();
     if (result.status == "ok") {
       try {
         const Value got = read_marshal(value, nodes_of(want) + 100000);
@@ -564,7 +617,20 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bo
       }
     }
   }
-  const Program program = compile(task, code, together);
+  std::vector<Outcome> outcomes;
+  std::size_t total = 1;
+  Program program;
+  if (task.type == "script" && task.language == "python" && !together && !told) {
+    program.source = true;
+    program.bytes = code.text;
+    if (auto result = Runner(candidates_, judges_, program, task.limits).script_from_source(script)) {
+      program.compile_s = result->compile_s;
+      outcomes.push_back(script_outcome(check, script, std::move(*result)));
+      unsure = is_unsure(outcomes[0].result);
+      return assemble(task, code, program, outcomes, total, together);
+    }
+  }
+  program = compile(task, code, together);
   if (told) tell_compile(task.language, task.limits, program, code, *told);
   unsure = program.unsure;
   if (!program.failed.empty()) {
@@ -579,8 +645,6 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bo
     out["measured"] = {{"compile_s", rounded(program.compile_s, 1e4)}};
     return out;
   }
-  std::vector<Outcome> outcomes;
-  std::size_t total = 1;
   {
     Runner runner(candidates_, judges_, program, task.limits);
     if (task.type == "stdio") {
@@ -588,18 +652,12 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bo
     } else if (task.type == "call") {
       run_calls(task, runner, told != nullptr, outcomes, total);
     } else {
-      Outcome outcome;
-      const Json* open = find(check, "public");
-      outcome.test.open = open && open->is_boolean() && open->get<bool>();
-      outcome.result = together ? runner.script_together(script) : runner.script(script);
-      if (outcome.test.open) outcome.test.want = "The tests:\n" + shown(script.source, 1200);
-      outcomes.push_back(std::move(outcome));
+      outcomes.push_back(
+          script_outcome(check, script, together ? runner.script_together(script) : runner.script(script)));
     }
   }
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const Result& r = outcomes[i].result;
-    unsure = unsure || r.harness || r.status == "harness_error" || r.status == "problem_error" ||
-             (r.status == "timeout" && r.by_wall);
+    unsure = unsure || is_unsure(outcomes[i].result);
     if (told) tell_case(outcomes[i], i, *told);
   }
   return assemble(task, code, program, outcomes, total, together);
