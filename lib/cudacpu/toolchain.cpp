@@ -89,6 +89,7 @@ std::string directory(Build build) {
 std::string library_of(std::string_view name) {
   const auto begins = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
   if (begins("thrust/")) return "leap_cuda/thrust.h";
+  if (begins("cuda/")) return "leap_cuda/libcu.h";
   if (begins("cub/")) return "leap_cuda/cub.h";
   return "";
 }
@@ -205,10 +206,6 @@ std::string uncovered_feature(std::string_view message) {
       if (api || library) return name;
     }
   }
-  const std::size_t missing = message.find("fatal error: ");
-  if (missing != std::string_view::npos && message.find("No such file", missing) != std::string_view::npos)
-    return "<" + std::string(message.substr(missing + 13, message.find(':', missing + 13) - missing - 13)) +
-           ">";
   return "";
 }
 

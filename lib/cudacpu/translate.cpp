@@ -184,8 +184,8 @@ class Translator {
     t_[close].before = "});" + t_[close].before;
     for (std::size_t k = d.end; k < close; ++k)
       if (t_[k].is("return") && t_[k].directive == 0 && t_.is(t_.next(k), ";"))
-        t_[k].after += " ::leap_cuda::leave(" + std::to_string(t_[k].line) + ", " +
-                       std::to_string(t_[d.end].line) + ")";
+        t_[k].after +=
+            " ::leap_cuda::leave(" + std::to_string(t_[k].line) + ", " + std::to_string(t_[d.end].line) + ")";
     for (std::size_t k = d.end; k < close; ++k)
       if (t_[k].is("<<<"))
         find(t_[k].line, "interface_error",
@@ -541,8 +541,8 @@ class Translator {
 Translation translate(std::string_view source, const Profile& profile) {
   Translation out = Translator(source, profile).run();
   const std::string arch = std::to_string(profile.cuda_arch);
-  out.text =
-      "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + arch + "\n#line 1 \"solution.cpp\"\n" + out.text + "\n";
+  out.text = "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + arch + "\n#line 1 \"solution.cpp\"\n" +
+             out.text + "\n";
   return out;
 }
 

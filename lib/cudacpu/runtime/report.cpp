@@ -172,10 +172,9 @@ void refuse_launch(int error, int line, const char* kernel, const std::string& w
   std::lock_guard<std::mutex> lock(reports_mutex);
   if (only_empty) {
     ++gathered.launches_of_none;
-    if (gathered.launches_of_none > 1) return;
+    return;
   }
-  if (gathered.reports.size() < 100)
-    gathered.reports.push_back({only_empty ? "launch_of_none" : "launch_error", line, kernel, why});
+  if (gathered.reports.size() < 100) gathered.reports.push_back({"launch_error", line, kernel, why});
 }
 
 void forget_writers();

@@ -243,6 +243,9 @@ void collective(Block& block, Warp& warp, unsigned base, unsigned mask, unsigned
         }
         break;
       }
+      case Vote::kSync:
+        result = warp.value[lane];
+        break;
       case Vote::kBallot:
         result = ballot;
         break;
@@ -451,6 +454,11 @@ std::uint64_t warp(int line, unsigned mask, Vote operation, std::uint64_t value,
   }
   if (this_thread().state != State::kReady) wait_for_others(block);
   return warp.result[mine];
+}
+
+const std::uint64_t* warp_values(int line, std::uint64_t mine) {
+  warp(line, 0xffffffffu, Vote::kSync, mine, 0, 32);
+  return this_block->warp[thread_number / 32].result;
 }
 
 void yield() {

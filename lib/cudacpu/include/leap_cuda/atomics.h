@@ -73,6 +73,11 @@ LEAP_UNCHECKED __attribute__((noinline)) T atomic_compare(T* at, T expected, T v
   return seen;
 }
 
+template <class T>
+inline bool same_bits(const T& a, const T& b) {
+  return __builtin_memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(T)) == 0;
+}
+
 /// Reads by way of an atomic that changes nothing are how threads wait.
 template <class T>
 inline void maybe_waits(T operand) {

@@ -12,7 +12,8 @@
 
 namespace cub {
 
-// --- operators and small things ---------------------------------------------------------------------------------------
+// --- operators and small things
+// ---------------------------------------------------------------------------------------
 struct Sum {
   template <class T, class U>
   auto operator()(const T& a, const U& b) const -> decltype(a + b) {
@@ -75,10 +76,18 @@ struct Uninitialized {
   T& Alias() { return *reinterpret_cast<T*>(bytes); }
 };
 struct NullType {};
-inline unsigned LaneId() { return leap_cuda::lane(); }
-inline unsigned WarpId() { return leap_cuda::thread_rank() / 32; }
-inline void CTA_SYNC() { __syncthreads(); }
-inline int RowMajorTid(int, int, int) { return static_cast<int>(leap_cuda::thread_rank()); }
+inline unsigned LaneId() {
+  return leap_cuda::lane();
+}
+inline unsigned WarpId() {
+  return leap_cuda::thread_rank() / 32;
+}
+inline void CTA_SYNC() {
+  __syncthreads();
+}
+inline int RowMajorTid(int, int, int) {
+  return static_cast<int>(leap_cuda::thread_rank());
+}
 template <class T>
 constexpr T DivideAndRoundUp(T a, T b) {
   return (a + b - 1) / b;
@@ -148,13 +157,16 @@ struct DiscardOutputIterator {
   Sink operator*() const { return {}; }
 };
 
-// --- warps -------------------------------------------------------------------------------------------------------------
+// --- warps
+// -------------------------------------------------------------------------------------------------------------
 namespace details {
 template <int N>
 struct Lanes {
   static constexpr int kThreads = N;
   static unsigned rank() { return leap_cuda::lane() % N; }
-  static unsigned mask() { return N == 32 ? 0xffffffffu : ((1u << N % 32) - 1) << (leap_cuda::lane() / N * N); }
+  static unsigned mask() {
+    return N == 32 ? 0xffffffffu : ((1u << N % 32) - 1) << (leap_cuda::lane() / N * N);
+  }
   /// Lanes of a last warp that is not full.
   static unsigned live() {
     const unsigned threads = blockDim.x * blockDim.y * blockDim.z, begin = leap_cuda::thread_rank() / 32 * 32;
@@ -281,8 +293,13 @@ class WarpScan {
   using L = details::Lanes<N>;
 };
 
-// --- blocks ------------------------------------------------------------------------------------------------------------
-enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
+// --- blocks
+// ------------------------------------------------------------------------------------------------------------
+enum BlockReduceAlgorithm {
+  BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
+  BLOCK_REDUCE_RAKING,
+  BLOCK_REDUCE_WARP_REDUCTIONS
+};
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 enum BlockLoadAlgorithm {
   BLOCK_LOAD_DIRECT,
@@ -303,7 +320,9 @@ enum BlockStoreAlgorithm {
 enum BlockHistogramAlgorithm { BLOCK_HISTO_SORT, BLOCK_HISTO_ATOMIC };
 
 namespace details {
-inline unsigned rank() { return leap_cuda::thread_rank(); }
+inline unsigned rank() {
+  return leap_cuda::thread_rank();
+}
 }  // namespace details
 
 template <class T, int X, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int = 0>
@@ -422,7 +441,8 @@ class BlockScan {
     T part[N];
     inside(in, part, f);
     run(part[N - 1], f);
-    for (int i = 0; i < N; ++i) out[i] = details::rank() ? f(temp_.values[details::rank() - 1], part[i]) : part[i];
+    for (int i = 0; i < N; ++i)
+      out[i] = details::rank() ? f(temp_.values[details::rank() - 1], part[i]) : part[i];
   }
   template <int N, class F>
   void ExclusiveScan(T (&in)[N], T (&out)[N], T init, F f) {
@@ -485,7 +505,8 @@ class BlockLoad {
   }
   template <class It, class D>
   void Load(It from, T (&items)[ITEMS], int valid, D otherwise) {
-    for (int i = 0; i < ITEMS; ++i) items[i] = at(i) < valid ? static_cast<T>(from[at(i)]) : static_cast<T>(otherwise);
+    for (int i = 0; i < ITEMS; ++i)
+      items[i] = at(i) < valid ? static_cast<T>(from[at(i)]) : static_cast<T>(otherwise);
   }
 
  private:
@@ -495,7 +516,8 @@ class BlockLoad {
   }
 };
 
-template <class T, int X, int ITEMS, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1, int = 0>
+template <class T, int X, int ITEMS, BlockStoreAlgorithm A = BLOCK_STORE_DIRECT, int Y = 1, int Z = 1,
+          int = 0>
 class BlockStore {
  public:
   struct TempStorage {};
@@ -543,20 +565,24 @@ class BlockExchange {
   };
   explicit BlockExchange(TempStorage& temp) : temp_(temp) {}
   void StripedToBlocked(T (&in)[ITEMS], T (&out)[ITEMS]) {
-    move(in, out, [](int i) { return striped(i); }, [](int i) { return blocked(i); });
+    move(
+        in, out, [](int i) { return striped(i); }, [](int i) { return blocked(i); });
   }
   void BlockedToStriped(T (&in)[ITEMS], T (&out)[ITEMS]) {
-    move(in, out, [](int i) { return blocked(i); }, [](int i) { return striped(i); });
+    move(
+        in, out, [](int i) { return blocked(i); }, [](int i) { return striped(i); });
   }
   void StripedToBlocked(T (&items)[ITEMS]) { StripedToBlocked(items, items); }
   void BlockedToStriped(T (&items)[ITEMS]) { BlockedToStriped(items, items); }
   template <class R>
   void ScatterToBlocked(T (&in)[ITEMS], T (&out)[ITEMS], R (&ranks)[ITEMS]) {
-    move(in, out, [&](int i) { return static_cast<int>(ranks[i]); }, [](int i) { return blocked(i); });
+    move(
+        in, out, [&](int i) { return static_cast<int>(ranks[i]); }, [](int i) { return blocked(i); });
   }
   template <class R>
   void ScatterToStriped(T (&in)[ITEMS], T (&out)[ITEMS], R (&ranks)[ITEMS]) {
-    move(in, out, [&](int i) { return static_cast<int>(ranks[i]); }, [](int i) { return striped(i); });
+    move(
+        in, out, [&](int i) { return static_cast<int>(ranks[i]); }, [](int i) { return striped(i); });
   }
   template <class R>
   void ScatterToBlocked(T (&items)[ITEMS], R (&ranks)[ITEMS]) {
@@ -615,15 +641,17 @@ struct ValueOf<NullType> {
 };
 }  // namespace details
 
-template <class K, int X, int ITEMS, class V = NullType, int = 4, bool = true, BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS,
-          int = 0, int Y = 1, int Z = 1, int = 0>
+template <class K, int X, int ITEMS, class V = NullType, int = 4, bool = true,
+          BlockScanAlgorithm = BLOCK_SCAN_WARP_SCANS, int = 0, int Y = 1, int Z = 1, int = 0>
 class BlockRadixSort {
   using Value = typename details::ValueOf<V>::Type;
 
  public:
   using TempStorage = details::SortStorage<K, Value, X * Y * Z * ITEMS>;
   explicit BlockRadixSort(TempStorage& temp) : temp_(temp) {}
-  void Sort(K (&keys)[ITEMS], int begin = 0, int end = sizeof(K) * 8) { run(keys, nullptr, begin, end, false, false); }
+  void Sort(K (&keys)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
+    run(keys, nullptr, begin, end, false, false);
+  }
   void Sort(K (&keys)[ITEMS], Value (&values)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
     run(keys, values, begin, end, false, false);
   }
@@ -636,13 +664,15 @@ class BlockRadixSort {
   void SortBlockedToStriped(K (&keys)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
     run(keys, nullptr, begin, end, false, true);
   }
-  void SortBlockedToStriped(K (&keys)[ITEMS], Value (&values)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
+  void SortBlockedToStriped(K (&keys)[ITEMS], Value (&values)[ITEMS], int begin = 0,
+                            int end = sizeof(K) * 8) {
     run(keys, values, begin, end, false, true);
   }
   void SortDescendingBlockedToStriped(K (&keys)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
     run(keys, nullptr, begin, end, true, true);
   }
-  void SortDescendingBlockedToStriped(K (&keys)[ITEMS], Value (&values)[ITEMS], int begin = 0, int end = sizeof(K) * 8) {
+  void SortDescendingBlockedToStriped(K (&keys)[ITEMS], Value (&values)[ITEMS], int begin = 0,
+                                      int end = sizeof(K) * 8) {
     run(keys, values, begin, end, true, true);
   }
 
@@ -692,7 +722,8 @@ class BlockMergeSort {
   TempStorage& temp_;
 };
 
-template <class T, int X, int ITEMS, int BINS, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int Y = 1, int Z = 1, int = 0>
+template <class T, int X, int ITEMS, int BINS, BlockHistogramAlgorithm = BLOCK_HISTO_SORT, int Y = 1,
+          int Z = 1, int = 0>
 class BlockHistogram {
  public:
   struct TempStorage {};
@@ -732,7 +763,8 @@ class BlockDiscontinuity {
     share(items);
     for (int i = 0; i < ITEMS; ++i)
       flags[i] = i < ITEMS - 1 ? differs(items[i], items[i + 1])
-                               : details::rank() == X * Y * Z - 1 || differs(items[i], temp_.first[details::rank() + 1]);
+                               : details::rank() == X * Y * Z - 1 ||
+                                     differs(items[i], temp_.first[details::rank() + 1]);
   }
 
  private:
@@ -745,7 +777,8 @@ class BlockDiscontinuity {
   TempStorage& temp_;
 };
 
-// --- the device ----------------------------------------------------------------------------------------------------------
+// --- the device
+// ----------------------------------------------------------------------------------------------------------
 namespace details {
 /// The first of the two calls that every function of the device is made in: how much memory it wants.
 inline bool asks(void* temp, std::size_t& bytes, std::size_t wanted = 1) {
@@ -759,13 +792,17 @@ using ValueAt = std::decay_t<decltype(std::declval<It>()[0])>;
 
 struct DeviceReduce {
   template <class In, class Out, class N, class F, class T>
-  static cudaError_t Reduce(void* temp, std::size_t& bytes, In in, Out out, N n, F f, T init, cudaStream_t stream = 0) {
+  static cudaError_t Reduce(void* temp, std::size_t& bytes, In in, Out out, N n, F f, T init,
+                            cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceReduce", [=] {
-      T all = init;
-      for (N i = 0; i < n; ++i) all = f(all, in[i]);
-      *out = all;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceReduce",
+        [=] {
+          T all = init;
+          for (N i = 0; i < n; ++i) all = f(all, in[i]);
+          *out = all;
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class N>
@@ -794,30 +831,35 @@ struct DeviceReduce {
     return Reduce(temp, bytes, TransformInputIterator<T, U, In>(in, u), out, n, f, init, stream);
   }
   template <class Keys, class Unique, class Values, class Sums, class Runs, class F, class N>
-  static cudaError_t ReduceByKey(void* temp, std::size_t& bytes, Keys keys, Unique unique, Values values, Sums sums,
-                                 Runs runs, F f, N n, cudaStream_t stream = 0) {
+  static cudaError_t ReduceByKey(void* temp, std::size_t& bytes, Keys keys, Unique unique, Values values,
+                                 Sums sums, Runs runs, F f, N n, cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceReduce::ReduceByKey", [=] {
-      N count = 0;
-      for (N i = 0; i < n;) {
-        auto all = static_cast<details::ValueAt<Values>>(values[i]);
-        N j = i + 1;
-        for (; j < n && keys[j] == keys[i]; ++j) all = f(all, values[j]);
-        unique[count] = keys[i];
-        sums[count] = all;
-        ++count;
-        i = j;
-      }
-      *runs = count;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceReduce::ReduceByKey",
+        [=] {
+          N count = 0;
+          for (N i = 0; i < n;) {
+            auto all = static_cast<details::ValueAt<Values>>(values[i]);
+            N j = i + 1;
+            for (; j < n && keys[j] == keys[i]; ++j) all = f(all, values[j]);
+            unique[count] = keys[i];
+            sums[count] = all;
+            ++count;
+            i = j;
+          }
+          *runs = count;
+        },
+        stream);
     return cudaSuccess;
   }
 
  private:
   template <class T>
   static T top() {
-    if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::max();
-    else return std::numeric_limits<T>::is_specialized ? std::numeric_limits<T>::max() : T(65504.0f);
+    if constexpr (std::numeric_limits<T>::has_infinity)
+      return std::numeric_limits<T>::max();
+    else
+      return std::numeric_limits<T>::is_specialized ? std::numeric_limits<T>::max() : T(65504.0f);
   }
   template <class T>
   static T bottom() {
@@ -826,22 +868,28 @@ struct DeviceReduce {
   template <class In, class Out, class N, class F>
   static cudaError_t arg(void* temp, std::size_t& bytes, In in, Out out, N n, F f, cudaStream_t stream) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceReduce", [=] {
-      KeyValuePair<int, details::ValueAt<In>> all{0, in[0]};
-      for (N i = 1; i < n; ++i) all = f(all, KeyValuePair<int, details::ValueAt<In>>{static_cast<int>(i), in[i]});
-      *out = all;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceReduce",
+        [=] {
+          KeyValuePair<int, details::ValueAt<In>> all{0, in[0]};
+          for (N i = 1; i < n; ++i)
+            all = f(all, KeyValuePair<int, details::ValueAt<In>>{static_cast<int>(i), in[i]});
+          *out = all;
+        },
+        stream);
     return cudaSuccess;
   }
 };
 
 struct DeviceScan {
   template <class In, class Out, class N>
-  static cudaError_t ExclusiveSum(void* temp, std::size_t& bytes, In in, Out out, N n, cudaStream_t stream = 0) {
+  static cudaError_t ExclusiveSum(void* temp, std::size_t& bytes, In in, Out out, N n,
+                                  cudaStream_t stream = 0) {
     return ExclusiveScan(temp, bytes, in, out, Sum(), details::ValueAt<In>(), n, stream);
   }
   template <class In, class Out, class N>
-  static cudaError_t InclusiveSum(void* temp, std::size_t& bytes, In in, Out out, N n, cudaStream_t stream = 0) {
+  static cudaError_t InclusiveSum(void* temp, std::size_t& bytes, In in, Out out, N n,
+                                  cudaStream_t stream = 0) {
     return InclusiveScan(temp, bytes, in, out, Sum(), n, stream);
   }
   template <class T, class N>
@@ -856,53 +904,66 @@ struct DeviceScan {
   static cudaError_t ExclusiveScan(void* temp, std::size_t& bytes, In in, Out out, F f, T init, N n,
                                    cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceScan", [=] {
-      T all = init;
-      for (N i = 0; i < n; ++i) {
-        const auto here = in[i];
-        out[i] = all;
-        all = f(all, here);
-      }
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceScan",
+        [=] {
+          T all = init;
+          for (N i = 0; i < n; ++i) {
+            const auto here = in[i];
+            out[i] = all;
+            all = f(all, here);
+          }
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class F, class N>
-  static cudaError_t InclusiveScan(void* temp, std::size_t& bytes, In in, Out out, F f, N n, cudaStream_t stream = 0) {
+  static cudaError_t InclusiveScan(void* temp, std::size_t& bytes, In in, Out out, F f, N n,
+                                   cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceScan", [=] {
-      if (n == 0) return;
-      auto all = static_cast<details::ValueAt<In>>(in[0]);
-      out[0] = all;
-      for (N i = 1; i < n; ++i) out[i] = all = f(all, in[i]);
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceScan",
+        [=] {
+          if (n == 0) return;
+          auto all = static_cast<details::ValueAt<In>>(in[0]);
+          out[0] = all;
+          for (N i = 1; i < n; ++i) out[i] = all = f(all, in[i]);
+        },
+        stream);
     return cudaSuccess;
   }
   template <class Keys, class In, class Out, class N>
   static cudaError_t InclusiveSumByKey(void* temp, std::size_t& bytes, Keys keys, In in, Out out, N n,
                                        cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceScan", [=] {
-      details::ValueAt<In> all{};
-      for (N i = 0; i < n; ++i) {
-        all = i > 0 && keys[i] == keys[i - 1] ? all + in[i] : in[i];
-        out[i] = all;
-      }
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceScan",
+        [=] {
+          details::ValueAt<In> all{};
+          for (N i = 0; i < n; ++i) {
+            all = i > 0 && keys[i] == keys[i - 1] ? all + in[i] : in[i];
+            out[i] = all;
+          }
+        },
+        stream);
     return cudaSuccess;
   }
   template <class Keys, class In, class Out, class N>
   static cudaError_t ExclusiveSumByKey(void* temp, std::size_t& bytes, Keys keys, In in, Out out, N n,
                                        cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceScan", [=] {
-      details::ValueAt<In> all{};
-      for (N i = 0; i < n; ++i) {
-        if (i == 0 || !(keys[i] == keys[i - 1])) all = details::ValueAt<In>();
-        const auto here = in[i];
-        out[i] = all;
-        all = all + here;
-      }
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceScan",
+        [=] {
+          details::ValueAt<In> all{};
+          for (N i = 0; i < n; ++i) {
+            if (i == 0 || !(keys[i] == keys[i - 1])) all = details::ValueAt<In>();
+            const auto here = in[i];
+            out[i] = all;
+            all = all + here;
+          }
+        },
+        stream);
     return cudaSuccess;
   }
 };
@@ -910,8 +971,8 @@ struct DeviceScan {
 namespace details {
 /// Sorts [begin, end) of keys and values out of place; `temp` holds two indices an item.
 template <class K, class V, class Less>
-inline void sort_span(void* temp, const K* in, K* out, const V* values, V* sorted, std::size_t begin, std::size_t end,
-                      Less less) {
+inline void sort_span(void* temp, const K* in, K* out, const V* values, V* sorted, std::size_t begin,
+                      std::size_t end, Less less) {
   auto* order = reinterpret_cast<unsigned*>((reinterpret_cast<std::size_t>(temp) + 15) / 16 * 16);
   const std::size_t n = end - begin;
   for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<unsigned>(begin + i);
@@ -931,51 +992,56 @@ struct RadixLess {
   }
 };
 template <class K, class V, class N>
-inline cudaError_t radix_sort(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted, N n,
-                              int begin, int end, bool down, cudaStream_t stream) {
+inline cudaError_t radix_sort(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted,
+                              N n, int begin, int end, bool down, cudaStream_t stream) {
   if (asks(temp, bytes, 16 + 2 * sizeof(unsigned) * static_cast<std::size_t>(n))) return cudaSuccess;
   const RadixLess<K> less{leap_cuda::bit_range(begin, end), down};
-  leap_cuda::on_device("cub::DeviceRadixSort", [=] {
-    sort_span(temp, in, out, values, sorted, 0, static_cast<std::size_t>(n), less);
-  }, stream);
+  leap_cuda::on_device(
+      "cub::DeviceRadixSort",
+      [=] { sort_span(temp, in, out, values, sorted, 0, static_cast<std::size_t>(n), less); }, stream);
   return cudaSuccess;
 }
 }  // namespace details
 
 struct DeviceRadixSort {
   template <class K, class V, class N>
-  static cudaError_t SortPairs(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted, N n,
-                               int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+  static cudaError_t SortPairs(void* temp, std::size_t& bytes, const K* in, K* out, const V* values,
+                               V* sorted, N n, int begin = 0, int end = sizeof(K) * 8,
+                               cudaStream_t stream = 0) {
     return details::radix_sort(temp, bytes, in, out, values, sorted, n, begin, end, false, stream);
   }
   template <class K, class V, class N>
-  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted,
-                                         N n, int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, const K* in, K* out, const V* values,
+                                         V* sorted, N n, int begin = 0, int end = sizeof(K) * 8,
+                                         cudaStream_t stream = 0) {
     return details::radix_sort(temp, bytes, in, out, values, sorted, n, begin, end, true, stream);
   }
   template <class K, class N>
   static cudaError_t SortKeys(void* temp, std::size_t& bytes, const K* in, K* out, N n, int begin = 0,
                               int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return details::radix_sort(temp, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), n,
-                               begin, end, false, stream);
+    return details::radix_sort(temp, bytes, in, out, static_cast<const char*>(nullptr),
+                               static_cast<char*>(nullptr), n, begin, end, false, stream);
   }
   template <class K, class N>
-  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, const K* in, K* out, N n, int begin = 0,
-                                        int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return details::radix_sort(temp, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr), n,
-                               begin, end, true, stream);
+  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, const K* in, K* out, N n,
+                                        int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    return details::radix_sort(temp, bytes, in, out, static_cast<const char*>(nullptr),
+                               static_cast<char*>(nullptr), n, begin, end, true, stream);
   }
   template <class K, class V, class N>
-  static cudaError_t SortPairs(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, DoubleBuffer<V>& values, N n,
-                               int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return flip(temp, keys, values, SortPairs(temp, bytes, keys.Current(), keys.Alternate(), values.Current(),
-                                              values.Alternate(), n, begin, end, stream));
+  static cudaError_t SortPairs(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, DoubleBuffer<V>& values,
+                               N n, int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    return flip(temp, keys, values,
+                SortPairs(temp, bytes, keys.Current(), keys.Alternate(), values.Current(), values.Alternate(),
+                          n, begin, end, stream));
   }
   template <class K, class V, class N>
-  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, DoubleBuffer<V>& values,
-                                         N n, int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return flip(temp, keys, values, SortPairsDescending(temp, bytes, keys.Current(), keys.Alternate(), values.Current(),
-                                                        values.Alternate(), n, begin, end, stream));
+  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys,
+                                         DoubleBuffer<V>& values, N n, int begin = 0, int end = sizeof(K) * 8,
+                                         cudaStream_t stream = 0) {
+    return flip(temp, keys, values,
+                SortPairsDescending(temp, bytes, keys.Current(), keys.Alternate(), values.Current(),
+                                    values.Alternate(), n, begin, end, stream));
   }
   template <class K, class N>
   static cudaError_t SortKeys(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, N n, int begin = 0,
@@ -985,9 +1051,10 @@ struct DeviceRadixSort {
     return error;
   }
   template <class K, class N>
-  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, N n, int begin = 0,
-                                        int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    const cudaError_t error = SortKeysDescending(temp, bytes, keys.Current(), keys.Alternate(), n, begin, end, stream);
+  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, DoubleBuffer<K>& keys, N n,
+                                        int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    const cudaError_t error =
+        SortKeysDescending(temp, bytes, keys.Current(), keys.Alternate(), n, begin, end, stream);
     if (temp) keys.selector ^= 1;
     return error;
   }
@@ -1009,11 +1076,13 @@ struct DeviceMergeSort {
     return run(temp, bytes, keys, static_cast<char*>(nullptr), n, less, stream);
   }
   template <class K, class V, class N, class F>
-  static cudaError_t SortPairs(void* temp, std::size_t& bytes, K* keys, V* values, N n, F less, cudaStream_t stream = 0) {
+  static cudaError_t SortPairs(void* temp, std::size_t& bytes, K* keys, V* values, N n, F less,
+                               cudaStream_t stream = 0) {
     return run(temp, bytes, keys, values, n, less, stream);
   }
   template <class K, class N, class F>
-  static cudaError_t StableSortKeys(void* temp, std::size_t& bytes, K* keys, N n, F less, cudaStream_t stream = 0) {
+  static cudaError_t StableSortKeys(void* temp, std::size_t& bytes, K* keys, N n, F less,
+                                    cudaStream_t stream = 0) {
     return run(temp, bytes, keys, static_cast<char*>(nullptr), n, less, stream);
   }
   template <class K, class V, class N, class F>
@@ -1024,17 +1093,21 @@ struct DeviceMergeSort {
 
  private:
   template <class K, class V, class N, class F>
-  static cudaError_t run(void* temp, std::size_t& bytes, K* keys, V* values, N n, F less, cudaStream_t stream) {
+  static cudaError_t run(void* temp, std::size_t& bytes, K* keys, V* values, N n, F less,
+                         cudaStream_t stream) {
     const std::size_t count = static_cast<std::size_t>(n);
     if (details::asks(temp, bytes, 64 + count * (8 + sizeof(K) + sizeof(V)))) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceMergeSort", [=] {
-      auto* order = reinterpret_cast<unsigned*>((reinterpret_cast<std::size_t>(temp) + 15) / 16 * 16);
-      auto* k = reinterpret_cast<K*>((reinterpret_cast<std::size_t>(order + 2 * count) + 15) / 16 * 16);
-      auto* v = reinterpret_cast<V*>((reinterpret_cast<std::size_t>(k + count) + 15) / 16 * 16);
-      for (std::size_t i = 0; i < count; ++i) k[i] = keys[i];
-      for (std::size_t i = 0; values && i < count; ++i) v[i] = values[i];
-      details::sort_span(order, k, keys, values ? v : nullptr, values, 0, count, less);
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceMergeSort",
+        [=] {
+          auto* order = reinterpret_cast<unsigned*>((reinterpret_cast<std::size_t>(temp) + 15) / 16 * 16);
+          auto* k = reinterpret_cast<K*>((reinterpret_cast<std::size_t>(order + 2 * count) + 15) / 16 * 16);
+          auto* v = reinterpret_cast<V*>((reinterpret_cast<std::size_t>(k + count) + 15) / 16 * 16);
+          for (std::size_t i = 0; i < count; ++i) k[i] = keys[i];
+          for (std::size_t i = 0; values && i < count; ++i) v[i] = values[i];
+          details::sort_span(order, k, keys, values ? v : nullptr, values, 0, count, less);
+        },
+        stream);
     return cudaSuccess;
   }
 };
@@ -1044,34 +1117,45 @@ struct DeviceSelect {
   static cudaError_t Flagged(void* temp, std::size_t& bytes, In in, Flags flags, Out out, Count count, N n,
                              cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceSelect", [=] {
-      N k = 0;
-      for (N i = 0; i < n; ++i)
-        if (flags[i]) out[k++] = in[i];
-      *count = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceSelect",
+        [=] {
+          N k = 0;
+          for (N i = 0; i < n; ++i)
+            if (flags[i]) out[k++] = in[i];
+          *count = k;
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class Count, class N, class F>
-  static cudaError_t If(void* temp, std::size_t& bytes, In in, Out out, Count count, N n, F f, cudaStream_t stream = 0) {
+  static cudaError_t If(void* temp, std::size_t& bytes, In in, Out out, Count count, N n, F f,
+                        cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceSelect", [=] {
-      N k = 0;
-      for (N i = 0; i < n; ++i)
-        if (f(in[i])) out[k++] = in[i];
-      *count = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceSelect",
+        [=] {
+          N k = 0;
+          for (N i = 0; i < n; ++i)
+            if (f(in[i])) out[k++] = in[i];
+          *count = k;
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class Count, class N>
-  static cudaError_t Unique(void* temp, std::size_t& bytes, In in, Out out, Count count, N n, cudaStream_t stream = 0) {
+  static cudaError_t Unique(void* temp, std::size_t& bytes, In in, Out out, Count count, N n,
+                            cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceSelect", [=] {
-      N k = 0;
-      for (N i = 0; i < n; ++i)
-        if (i == 0 || !(in[i] == in[i - 1])) out[k++] = in[i];
-      *count = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceSelect",
+        [=] {
+          N k = 0;
+          for (N i = 0; i < n; ++i)
+            if (i == 0 || !(in[i] == in[i - 1])) out[k++] = in[i];
+          *count = k;
+        },
+        stream);
     return cudaSuccess;
   }
 };
@@ -1081,98 +1165,122 @@ struct DevicePartition {
   static cudaError_t Flagged(void* temp, std::size_t& bytes, In in, Flags flags, Out out, Count count, N n,
                              cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DevicePartition", [=] {
-      N k = 0, last = n;
-      for (N i = 0; i < n; ++i) {
-        if (flags[i]) out[k++] = in[i];
-        else out[--last] = in[i];
-      }
-      *count = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DevicePartition",
+        [=] {
+          N k = 0, last = n;
+          for (N i = 0; i < n; ++i) {
+            if (flags[i])
+              out[k++] = in[i];
+            else
+              out[--last] = in[i];
+          }
+          *count = k;
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class Count, class N, class F>
-  static cudaError_t If(void* temp, std::size_t& bytes, In in, Out out, Count count, N n, F f, cudaStream_t stream = 0) {
+  static cudaError_t If(void* temp, std::size_t& bytes, In in, Out out, Count count, N n, F f,
+                        cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DevicePartition", [=] {
-      N k = 0, last = n;
-      for (N i = 0; i < n; ++i) {
-        if (f(in[i])) out[k++] = in[i];
-        else out[--last] = in[i];
-      }
-      *count = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DevicePartition",
+        [=] {
+          N k = 0, last = n;
+          for (N i = 0; i < n; ++i) {
+            if (f(in[i]))
+              out[k++] = in[i];
+            else
+              out[--last] = in[i];
+          }
+          *count = k;
+        },
+        stream);
     return cudaSuccess;
   }
 };
 
 struct DeviceRunLengthEncode {
   template <class In, class Unique, class Counts, class Runs, class N>
-  static cudaError_t Encode(void* temp, std::size_t& bytes, In in, Unique unique, Counts counts, Runs runs, N n,
-                            cudaStream_t stream = 0) {
+  static cudaError_t Encode(void* temp, std::size_t& bytes, In in, Unique unique, Counts counts, Runs runs,
+                            N n, cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceRunLengthEncode", [=] {
-      N k = 0;
-      for (N i = 0; i < n;) {
-        N j = i;
-        while (j < n && in[j] == in[i]) ++j;
-        unique[k] = in[i];
-        counts[k++] = j - i;
-        i = j;
-      }
-      *runs = k;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceRunLengthEncode",
+        [=] {
+          N k = 0;
+          for (N i = 0; i < n;) {
+            N j = i;
+            while (j < n && in[j] == in[i]) ++j;
+            unique[k] = in[i];
+            counts[k++] = j - i;
+            i = j;
+          }
+          *runs = k;
+        },
+        stream);
     return cudaSuccess;
   }
 };
 
 struct DeviceHistogram {
   template <class In, class C, class L, class N>
-  static cudaError_t HistogramEven(void* temp, std::size_t& bytes, In in, C* bins, int levels, L lower, L upper, N n,
-                                   cudaStream_t stream = 0) {
+  static cudaError_t HistogramEven(void* temp, std::size_t& bytes, In in, C* bins, int levels, L lower,
+                                   L upper, N n, cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceHistogram", [=] {
-      for (int b = 0; b < levels - 1; ++b) bins[b] = 0;
-      for (N i = 0; i < n; ++i) {
-        const auto v = in[i];
-        if (v < lower || !(v < upper)) continue;
-        int b;
-        if constexpr (std::is_integral<L>::value)
-          b = static_cast<int>(static_cast<unsigned long long>(v - lower) * static_cast<unsigned long long>(levels - 1) /
-                               static_cast<unsigned long long>(upper - lower));
-        else
-          b = static_cast<int>((v - lower) * (static_cast<L>(levels - 1) / (upper - lower)));
-        bins[b < levels - 1 ? b : levels - 2] += 1;
-      }
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceHistogram",
+        [=] {
+          for (int b = 0; b < levels - 1; ++b) bins[b] = 0;
+          for (N i = 0; i < n; ++i) {
+            const auto v = in[i];
+            if (v < lower || !(v < upper)) continue;
+            int b;
+            if constexpr (std::is_integral<L>::value)
+              b = static_cast<int>(static_cast<unsigned long long>(v - lower) *
+                                   static_cast<unsigned long long>(levels - 1) /
+                                   static_cast<unsigned long long>(upper - lower));
+            else
+              b = static_cast<int>((v - lower) * (static_cast<L>(levels - 1) / (upper - lower)));
+            bins[b < levels - 1 ? b : levels - 2] += 1;
+          }
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class C, class L, class N>
   static cudaError_t HistogramRange(void* temp, std::size_t& bytes, In in, C* bins, int levels, L* edges, N n,
                                     cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceHistogram", [=] {
-      for (int b = 0; b < levels - 1; ++b) bins[b] = 0;
-      for (N i = 0; i < n; ++i)
-        for (int b = 0; b < levels - 1; ++b)
-          if (in[i] >= edges[b] && in[i] < edges[b + 1]) bins[b] += 1;
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceHistogram",
+        [=] {
+          for (int b = 0; b < levels - 1; ++b) bins[b] = 0;
+          for (N i = 0; i < n; ++i)
+            for (int b = 0; b < levels - 1; ++b)
+              if (in[i] >= edges[b] && in[i] < edges[b + 1]) bins[b] += 1;
+        },
+        stream);
     return cudaSuccess;
   }
 };
 
 struct DeviceSegmentedReduce {
   template <class In, class Out, class Begin, class End, class F, class T>
-  static cudaError_t Reduce(void* temp, std::size_t& bytes, In in, Out out, int segments, Begin begins, End ends, F f,
-                            T init, cudaStream_t stream = 0) {
+  static cudaError_t Reduce(void* temp, std::size_t& bytes, In in, Out out, int segments, Begin begins,
+                            End ends, F f, T init, cudaStream_t stream = 0) {
     if (details::asks(temp, bytes)) return cudaSuccess;
-    leap_cuda::on_device("cub::DeviceSegmentedReduce", [=] {
-      for (int s = 0; s < segments; ++s) {
-        T all = init;
-        for (auto i = begins[s]; i < ends[s]; ++i) all = f(all, in[i]);
-        out[s] = all;
-      }
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceSegmentedReduce",
+        [=] {
+          for (int s = 0; s < segments; ++s) {
+            T all = init;
+            for (auto i = begins[s]; i < ends[s]; ++i) all = f(all, in[i]);
+            out[s] = all;
+          }
+        },
+        stream);
     return cudaSuccess;
   }
   template <class In, class Out, class Begin, class End>
@@ -1196,53 +1304,62 @@ struct DeviceSegmentedReduce {
 
 namespace details {
 template <class K, class V, class Begin, class End, class Less>
-inline cudaError_t segmented_sort(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted,
-                                  std::size_t n, int segments, Begin begins, End ends, Less less, cudaStream_t stream) {
+inline cudaError_t segmented_sort(void* temp, std::size_t& bytes, const K* in, K* out, const V* values,
+                                  V* sorted, std::size_t n, int segments, Begin begins, End ends, Less less,
+                                  cudaStream_t stream) {
   if (asks(temp, bytes, 16 + 8 * n)) return cudaSuccess;
-  leap_cuda::on_device("cub::DeviceSegmentedSort", [=] {
-    for (int s = 0; s < segments; ++s)
-      sort_span(temp, in, out, values, sorted, static_cast<std::size_t>(begins[s]), static_cast<std::size_t>(ends[s]),
-                less);
-  }, stream);
+  leap_cuda::on_device(
+      "cub::DeviceSegmentedSort",
+      [=] {
+        for (int s = 0; s < segments; ++s)
+          sort_span(temp, in, out, values, sorted, static_cast<std::size_t>(begins[s]),
+                    static_cast<std::size_t>(ends[s]), less);
+      },
+      stream);
   return cudaSuccess;
 }
 }  // namespace details
 
 struct DeviceSegmentedRadixSort {
   template <class K, class V, class N, class Begin, class End>
-  static cudaError_t SortPairs(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted, N n,
-                               int segments, Begin begins, End ends, int begin = 0, int end = sizeof(K) * 8,
-                               cudaStream_t stream = 0) {
-    return details::segmented_sort(temp, bytes, in, out, values, sorted, static_cast<std::size_t>(n), segments, begins,
-                                   ends, details::RadixLess<K>{leap_cuda::bit_range(begin, end), false}, stream);
-  }
-  template <class K, class V, class N, class Begin, class End>
-  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, const K* in, K* out, const V* values, V* sorted,
-                                         N n, int segments, Begin begins, End ends, int begin = 0,
-                                         int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return details::segmented_sort(temp, bytes, in, out, values, sorted, static_cast<std::size_t>(n), segments, begins,
-                                   ends, details::RadixLess<K>{leap_cuda::bit_range(begin, end), true}, stream);
-  }
-  template <class K, class N, class Begin, class End>
-  static cudaError_t SortKeys(void* temp, std::size_t& bytes, const K* in, K* out, N n, int segments, Begin begins,
-                              End ends, int begin = 0, int end = sizeof(K) * 8, cudaStream_t stream = 0) {
-    return details::segmented_sort(temp, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr),
-                                   static_cast<std::size_t>(n), segments, begins, ends,
+  static cudaError_t SortPairs(void* temp, std::size_t& bytes, const K* in, K* out, const V* values,
+                               V* sorted, N n, int segments, Begin begins, End ends, int begin = 0,
+                               int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    return details::segmented_sort(temp, bytes, in, out, values, sorted, static_cast<std::size_t>(n),
+                                   segments, begins, ends,
                                    details::RadixLess<K>{leap_cuda::bit_range(begin, end), false}, stream);
   }
-  template <class K, class N, class Begin, class End>
-  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, const K* in, K* out, N n, int segments,
-                                        Begin begins, End ends, int begin = 0, int end = sizeof(K) * 8,
-                                        cudaStream_t stream = 0) {
-    return details::segmented_sort(temp, bytes, in, out, static_cast<const char*>(nullptr), static_cast<char*>(nullptr),
-                                   static_cast<std::size_t>(n), segments, begins, ends,
+  template <class K, class V, class N, class Begin, class End>
+  static cudaError_t SortPairsDescending(void* temp, std::size_t& bytes, const K* in, K* out, const V* values,
+                                         V* sorted, N n, int segments, Begin begins, End ends, int begin = 0,
+                                         int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    return details::segmented_sort(temp, bytes, in, out, values, sorted, static_cast<std::size_t>(n),
+                                   segments, begins, ends,
                                    details::RadixLess<K>{leap_cuda::bit_range(begin, end), true}, stream);
+  }
+  template <class K, class N, class Begin, class End>
+  static cudaError_t SortKeys(void* temp, std::size_t& bytes, const K* in, K* out, N n, int segments,
+                              Begin begins, End ends, int begin = 0, int end = sizeof(K) * 8,
+                              cudaStream_t stream = 0) {
+    return details::segmented_sort(temp, bytes, in, out, static_cast<const char*>(nullptr),
+                                   static_cast<char*>(nullptr), static_cast<std::size_t>(n), segments, begins,
+                                   ends, details::RadixLess<K>{leap_cuda::bit_range(begin, end), false},
+                                   stream);
+  }
+  template <class K, class N, class Begin, class End>
+  static cudaError_t SortKeysDescending(void* temp, std::size_t& bytes, const K* in, K* out, N n,
+                                        int segments, Begin begins, End ends, int begin = 0,
+                                        int end = sizeof(K) * 8, cudaStream_t stream = 0) {
+    return details::segmented_sort(temp, bytes, in, out, static_cast<const char*>(nullptr),
+                                   static_cast<char*>(nullptr), static_cast<std::size_t>(n), segments, begins,
+                                   ends, details::RadixLess<K>{leap_cuda::bit_range(begin, end), true},
+                                   stream);
   }
 };
 struct DeviceSegmentedSort : DeviceSegmentedRadixSort {
   template <class K, class N, class Begin, class End>
-  static cudaError_t StableSortKeys(void* temp, std::size_t& bytes, const K* in, K* out, N n, int segments, Begin begins,
-                                    End ends, cudaStream_t stream = 0) {
+  static cudaError_t StableSortKeys(void* temp, std::size_t& bytes, const K* in, K* out, N n, int segments,
+                                    Begin begins, End ends, cudaStream_t stream = 0) {
     return SortKeys(temp, bytes, in, out, n, segments, begins, ends, 0, sizeof(K) * 8, stream);
   }
 };
@@ -1250,16 +1367,22 @@ struct DeviceSegmentedSort : DeviceSegmentedRadixSort {
 struct DeviceFor {
   template <class N, class F>
   static cudaError_t Bulk(N n, F f, cudaStream_t stream = 0) {
-    leap_cuda::on_device("cub::DeviceFor", [=]() mutable {
-      for (N i = 0; i < n; ++i) f(i);
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceFor",
+        [=]() mutable {
+          for (N i = 0; i < n; ++i) f(i);
+        },
+        stream);
     return cudaSuccess;
   }
   template <class It, class N, class F>
   static cudaError_t ForEachN(It from, N n, F f, cudaStream_t stream = 0) {
-    leap_cuda::on_device("cub::DeviceFor", [=]() mutable {
-      for (N i = 0; i < n; ++i) f(from[i]);
-    }, stream);
+    leap_cuda::on_device(
+        "cub::DeviceFor",
+        [=]() mutable {
+          for (N i = 0; i < n; ++i) f(from[i]);
+        },
+        stream);
     return cudaSuccess;
   }
 };

@@ -55,6 +55,8 @@ void named_barrier(int line, unsigned id, unsigned threads, bool wait);
 void grid_barrier(int line);
 // One value a lane; every lane gets its own result. `argument`: source lane, distance or lane mask.
 std::uint64_t warp(int line, unsigned mask, Vote operation, std::uint64_t value, int argument, int width);
+// Brings a warp together; what all its lanes said, until the next time.
+const std::uint64_t* warp_values(int line, std::uint64_t mine);
 void fence(int scope);  // 0 block, 1 device, 2 system
 // A kernel's `return;`: at this line, of the body that begins at that one.
 #ifdef LEAP_CHECKED

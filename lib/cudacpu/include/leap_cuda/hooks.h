@@ -27,10 +27,9 @@ struct Report {
 };
 
 struct Summary {
-  long launches = 0;  // that ran
-  long launches_of_none =
-      0;  // refused for a zero dimension of the grid only; reports hold the first as launch_of_none
-  std::vector<Report> reports;  // launch_error, launch_of_none and what the checker found, in order
+  long launches = 0;            // that ran
+  long launches_of_none = 0;    // refused for a zero dimension of the grid only
+  std::vector<Report> reports;  // launch_error and what the checker found, in order
 };
 
 void begin(const Settings& settings);  // forgets errors, counters, reports and who wrote what

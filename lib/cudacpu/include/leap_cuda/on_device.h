@@ -1,4 +1,5 @@
-// Work of libraries on device memory, as a kernel of one thread: it counts as a launch and sees what a kernel sees.
+// Work of libraries on device memory, as a kernel of one thread: it counts as a launch and sees what a kernel
+// sees.
 #pragma once
 
 #include "leap_cuda.h"
@@ -6,7 +7,8 @@
 namespace leap_cuda {
 
 template <class F>
-inline void on_device(const char* name, const F& work, cudaStream_t stream = nullptr, int line = __builtin_LINE()) {
+inline void on_device(const char* name, const F& work, cudaStream_t stream = nullptr,
+                      int line = __builtin_LINE()) {
   if (in_kernel()) {
     F mine(work);
     mine();

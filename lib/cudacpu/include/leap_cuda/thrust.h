@@ -10,7 +10,8 @@
 
 namespace thrust {
 
-// --- policies -----------------------------------------------------------------------------------------------------------
+// --- policies
+// -----------------------------------------------------------------------------------------------------------
 struct host_policy {};
 struct device_policy {
   cudaStream_t stream = nullptr;
@@ -38,7 +39,8 @@ using thrust::cuda::par;
 }
 }  // namespace system
 
-// --- pointers and references to device memory ----------------------------------------------------------------------------
+// --- pointers and references to device memory
+// ----------------------------------------------------------------------------
 template <class T>
 class device_ptr;
 
@@ -87,10 +89,22 @@ class device_ptr {
   device_ptr operator+(std::ptrdiff_t i) const { return device_ptr(at_ + i); }
   device_ptr operator-(std::ptrdiff_t i) const { return device_ptr(at_ - i); }
   std::ptrdiff_t operator-(const device_ptr& other) const { return at_ - other.at_; }
-  device_ptr& operator+=(std::ptrdiff_t i) { at_ += i; return *this; }
-  device_ptr& operator-=(std::ptrdiff_t i) { at_ -= i; return *this; }
-  device_ptr& operator++() { ++at_; return *this; }
-  device_ptr& operator--() { --at_; return *this; }
+  device_ptr& operator+=(std::ptrdiff_t i) {
+    at_ += i;
+    return *this;
+  }
+  device_ptr& operator-=(std::ptrdiff_t i) {
+    at_ -= i;
+    return *this;
+  }
+  device_ptr& operator++() {
+    ++at_;
+    return *this;
+  }
+  device_ptr& operator--() {
+    --at_;
+    return *this;
+  }
   device_ptr operator++(int) { return device_ptr(at_++); }
   bool operator==(const device_ptr& o) const { return at_ == o.at_; }
   bool operator!=(const device_ptr& o) const { return at_ != o.at_; }
@@ -126,7 +140,8 @@ inline void device_free(device_ptr<T> at) {
   cudaFree(at.get());
 }
 
-// --- vectors ---------------------------------------------------------------------------------------------------------------
+// --- vectors
+// ---------------------------------------------------------------------------------------------------------------
 template <class T>
 using host_vector = std::vector<T>;
 
@@ -148,7 +163,9 @@ class device_vector {
     copy_from(other.data(), other.size());
   }
   device_vector(std::initializer_list<T> list) { copy_from(list.begin(), list.size()); }
-  device_vector(device_ptr<T> begin, device_ptr<T> end) { copy_from(begin.get(), static_cast<std::size_t>(end - begin)); }
+  device_vector(device_ptr<T> begin, device_ptr<T> end) {
+    copy_from(begin.get(), static_cast<std::size_t>(end - begin));
+  }
   device_vector(device_ptr<const T> begin, device_ptr<const T> end) {
     copy_from(begin.get(), static_cast<std::size_t>(end - begin));
   }
@@ -229,7 +246,8 @@ class device_vector {
   void clear() { size_ = 0; }
   void shrink_to_fit() {}
   void erase(iterator from, iterator to) {
-    const std::size_t a = static_cast<std::size_t>(from - begin()), b = static_cast<std::size_t>(to - begin());
+    const std::size_t a = static_cast<std::size_t>(from - begin()),
+                      b = static_cast<std::size_t>(to - begin());
     T* at = at_;
     const std::size_t n = size_;
     leap_cuda::on_device("thrust::erase", [=] {
@@ -249,7 +267,8 @@ class device_vector {
   std::size_t size_ = 0, room_ = 0;
 };
 
-// --- tuples, pairs, operators --------------------------------------------------------------------------------------------
+// --- tuples, pairs, operators
+// --------------------------------------------------------------------------------------------
 using std::get;
 using std::make_pair;
 using std::make_tuple;
@@ -259,18 +278,18 @@ using std::tuple;
 template <std::size_t I, class T>
 using tuple_element = std::tuple_element<I, T>;
 
-#define LEAP_OPERATOR(NAME, RESULT, EXPRESSION)                    \
-  template <class T = void>                                        \
-  struct NAME {                                                    \
-    using result_type = RESULT;                                    \
+#define LEAP_OPERATOR(NAME, RESULT, EXPRESSION)                            \
+  template <class T = void>                                                \
+  struct NAME {                                                            \
+    using result_type = RESULT;                                            \
     RESULT operator()(const T& a, const T& b) const { return EXPRESSION; } \
-  };                                                               \
-  template <>                                                      \
-  struct NAME<void> {                                              \
-    template <class T, class U>                                    \
-    auto operator()(const T& a, const U& b) const {                \
-      return EXPRESSION;                                           \
-    }                                                              \
+  };                                                                       \
+  template <>                                                              \
+  struct NAME<void> {                                                      \
+    template <class T, class U>                                            \
+    auto operator()(const T& a, const U& b) const {                        \
+      return EXPRESSION;                                                   \
+    }                                                                      \
   };
 LEAP_OPERATOR(plus, T, a + b)
 LEAP_OPERATOR(minus, T, a - b)
@@ -285,7 +304,7 @@ LEAP_OPERATOR(less, bool, a < b)
 LEAP_OPERATOR(less_equal, bool, a <= b)
 LEAP_OPERATOR(greater, bool, a > b)
 LEAP_OPERATOR(greater_equal, bool, a >= b)
-LEAP_OPERATOR(logical_and, bool, a && b)
+LEAP_OPERATOR(logical_and, bool, a&& b)
 LEAP_OPERATOR(logical_or, bool, a || b)
 LEAP_OPERATOR(bit_and, T, a& b)
 LEAP_OPERATOR(bit_or, T, a | b)
@@ -320,7 +339,8 @@ struct binary_function {
 };
 namespace placeholders {}
 
-// --- iterators ------------------------------------------------------------------------------------------------------------
+// --- iterators
+// ------------------------------------------------------------------------------------------------------------
 namespace details {
 /// An iterator whose elements are worked out: what `at(i)` gives.
 template <class Self, class Value, class Reference = Value>
@@ -341,11 +361,26 @@ struct worked_out {
     return other;
   }
   Self operator-(std::ptrdiff_t i) const { return *this + -i; }
-  std::ptrdiff_t operator-(const worked_out& other) const { return place - other.place + self().apart(other.self()); }
-  Self& operator++() { ++place; return self(); }
-  Self& operator--() { --place; return self(); }
-  Self operator++(int) { Self old = self(); ++place; return old; }
-  Self& operator+=(std::ptrdiff_t i) { place += i; return self(); }
+  std::ptrdiff_t operator-(const worked_out& other) const {
+    return place - other.place + self().apart(other.self());
+  }
+  Self& operator++() {
+    ++place;
+    return self();
+  }
+  Self& operator--() {
+    --place;
+    return self();
+  }
+  Self operator++(int) {
+    Self old = self();
+    ++place;
+    return old;
+  }
+  Self& operator+=(std::ptrdiff_t i) {
+    place += i;
+    return self();
+  }
   bool operator==(const worked_out& o) const { return *this - o == 0; }
   bool operator!=(const worked_out& o) const { return *this - o != 0; }
   bool operator<(const worked_out& o) const { return *this - o < 0; }
@@ -406,9 +441,8 @@ inline transform_iterator<F, It> make_transform_iterator(It it, F f) {
   return transform_iterator<F, It>(it, f);
 }
 template <class It, class Map>
-struct permutation_iterator
-    : details::worked_out<permutation_iterator<It, Map>, details::value_t<It>,
-                          decltype(*details::plain(std::declval<It>()))> {
+struct permutation_iterator : details::worked_out<permutation_iterator<It, Map>, details::value_t<It>,
+                                                  decltype(*details::plain(std::declval<It>()))> {
   details::plain_t<It> from;
   details::plain_t<Map> map;
   permutation_iterator(It it, Map m) : from(details::plain(it)), map(details::plain(m)) {}
@@ -420,8 +454,8 @@ inline permutation_iterator<It, Map> make_permutation_iterator(It it, Map map) {
   return permutation_iterator<It, Map>(it, map);
 }
 template <class It>
-struct reverse_iterator_of
-    : details::worked_out<reverse_iterator_of<It>, details::value_t<It>, decltype(*details::plain(std::declval<It>()))> {
+struct reverse_iterator_of : details::worked_out<reverse_iterator_of<It>, details::value_t<It>,
+                                                 decltype(*details::plain(std::declval<It>()))> {
   details::plain_t<It> from;
   explicit reverse_iterator_of(It it) : from(details::plain(it)) {}
   decltype(auto) at(std::ptrdiff_t i) const { return from[-1 - i]; }
@@ -439,10 +473,15 @@ struct zip_iterator<std::tuple<Its...>>
                           std::tuple<decltype(*details::plain(std::declval<Its>()))...>> {
   std::tuple<details::plain_t<Its>...> from;
   explicit zip_iterator(const std::tuple<Its...>& its)
-      : from(std::apply([](const Its&... it) { return std::tuple<details::plain_t<Its>...>(details::plain(it)...); }, its)) {}
+      : from(std::apply(
+            [](const Its&... it) { return std::tuple<details::plain_t<Its>...>(details::plain(it)...); },
+            its)) {}
   auto at(std::ptrdiff_t i) const {
     return std::apply(
-        [i](const auto&... it) { return std::tuple<decltype(*details::plain(std::declval<Its>()))...>(it[i]...); }, from);
+        [i](const auto&... it) {
+          return std::tuple<decltype(*details::plain(std::declval<Its>()))...>(it[i]...);
+        },
+        from);
   }
   std::ptrdiff_t apart(const zip_iterator& o) const { return std::get<0>(from) - std::get<0>(o.from); }
 };
@@ -462,7 +501,9 @@ struct discard_iterator : details::worked_out<discard_iterator, discard_iterator
   discard_iterator_sink at(std::ptrdiff_t) const { return {}; }
   std::ptrdiff_t apart(const discard_iterator&) const { return 0; }
 };
-inline discard_iterator make_discard_iterator() { return {}; }
+inline discard_iterator make_discard_iterator() {
+  return {};
+}
 template <class It, class D>
 inline void advance(It& it, D n) {
   it += n;
@@ -472,7 +513,8 @@ inline std::ptrdiff_t distance(It a, It b) {
   return b - a;
 }
 
-// --- algorithms -----------------------------------------------------------------------------------------------------------
+// --- algorithms
+// -----------------------------------------------------------------------------------------------------------
 namespace details {
 
 template <class T>
@@ -488,9 +530,15 @@ struct is_policy<seq_t> : std::true_type {};
 template <class T>
 using Policy = std::enable_if_t<is_policy<std::decay_t<T>>::value>;
 
-inline cudaStream_t stream_of(const device_policy& p) { return p.stream; }
-inline cudaStream_t stream_of(const host_policy&) { return nullptr; }
-inline cudaStream_t stream_of(const seq_t&) { return nullptr; }
+inline cudaStream_t stream_of(const device_policy& p) {
+  return p.stream;
+}
+inline cudaStream_t stream_of(const host_policy&) {
+  return nullptr;
+}
+inline cudaStream_t stream_of(const seq_t&) {
+  return nullptr;
+}
 
 /// Iterators of the host are worked on by the host.
 template <class It>
@@ -677,7 +725,9 @@ B copy(const P& p, A a, A end, B out) {
     if constexpr ((std::is_pointer<decltype(from)>::value || on_host<A>::value) &&
                   (std::is_pointer<decltype(to)>::value || on_host<B>::value)) {
       if (!leap_cuda::in_kernel()) {
-        if (n > 0) cudaMemcpy(static_cast<void*>(&*to), &*from, static_cast<std::size_t>(n) * sizeof(From), cudaMemcpyDefault);
+        if (n > 0)
+          cudaMemcpy(static_cast<void*>(&*to), &*from, static_cast<std::size_t>(n) * sizeof(From),
+                     cudaMemcpyDefault);
         return out + n;
       }
     }
@@ -693,12 +743,13 @@ B copy_if(const P& p, A a, A end, S stencil, B out, F f) {
   auto flags = plain(stencil);
   auto to = plain(out);
   const std::ptrdiff_t n = plain(end) - from;
-  const std::ptrdiff_t kept = ask<std::ptrdiff_t, P, A>(p, "thrust::copy_if", [=](std::ptrdiff_t* count) mutable {
-    std::ptrdiff_t k = 0;
-    for (std::ptrdiff_t i = 0; i < n; ++i)
-      if (f(flags[i])) to[k++] = from[i];
-    *count = k;
-  });
+  const std::ptrdiff_t kept =
+      ask<std::ptrdiff_t, P, A>(p, "thrust::copy_if", [=](std::ptrdiff_t* count) mutable {
+        std::ptrdiff_t k = 0;
+        for (std::ptrdiff_t i = 0; i < n; ++i)
+          if (f(flags[i])) to[k++] = from[i];
+        *count = k;
+      });
   return out + kept;
 }
 template <class P, class A, class S, class F>
@@ -706,24 +757,26 @@ A remove_if(const P& p, A a, A end, S stencil, F f) {
   auto from = plain(a);
   auto flags = plain(stencil);
   const std::ptrdiff_t n = plain(end) - from;
-  const std::ptrdiff_t kept = ask<std::ptrdiff_t, P, A>(p, "thrust::remove_if", [=](std::ptrdiff_t* count) mutable {
-    std::ptrdiff_t k = 0;
-    for (std::ptrdiff_t i = 0; i < n; ++i)
-      if (!f(flags[i])) from[k++] = from[i];
-    *count = k;
-  });
+  const std::ptrdiff_t kept =
+      ask<std::ptrdiff_t, P, A>(p, "thrust::remove_if", [=](std::ptrdiff_t* count) mutable {
+        std::ptrdiff_t k = 0;
+        for (std::ptrdiff_t i = 0; i < n; ++i)
+          if (!f(flags[i])) from[k++] = from[i];
+        *count = k;
+      });
   return a + kept;
 }
 template <class P, class A, class F>
 A unique(const P& p, A a, A end, F f) {
   auto from = plain(a);
   const std::ptrdiff_t n = plain(end) - from;
-  const std::ptrdiff_t kept = ask<std::ptrdiff_t, P, A>(p, "thrust::unique", [=](std::ptrdiff_t* count) mutable {
-    std::ptrdiff_t k = 0;
-    for (std::ptrdiff_t i = 0; i < n; ++i)
-      if (k == 0 || !f(from[k - 1], from[i])) from[k++] = from[i];
-    *count = k;
-  });
+  const std::ptrdiff_t kept =
+      ask<std::ptrdiff_t, P, A>(p, "thrust::unique", [=](std::ptrdiff_t* count) mutable {
+        std::ptrdiff_t k = 0;
+        for (std::ptrdiff_t i = 0; i < n; ++i)
+          if (k == 0 || !f(from[k - 1], from[i])) from[k++] = from[i];
+        *count = k;
+      });
   return a + kept;
 }
 template <class P, class A, class F>
@@ -742,21 +795,21 @@ A extreme(const P& p, A a, A end, F better) {
   auto from = plain(a);
   const std::ptrdiff_t n = plain(end) - from;
   return a + ask<std::ptrdiff_t, P, A>(p, "thrust::extreme", [=](std::ptrdiff_t* place) mutable {
-    std::ptrdiff_t best = 0;
-    for (std::ptrdiff_t i = 1; i < n; ++i)
-      if (better(from[i], from[best])) best = i;
-    *place = best;
-  });
+           std::ptrdiff_t best = 0;
+           for (std::ptrdiff_t i = 1; i < n; ++i)
+             if (better(from[i], from[best])) best = i;
+           *place = best;
+         });
 }
 template <class P, class A, class F>
 A find_if(const P& p, A a, A end, F f) {
   auto from = plain(a);
   const std::ptrdiff_t n = plain(end) - from;
   return a + ask<std::ptrdiff_t, P, A>(p, "thrust::find_if", [=](std::ptrdiff_t* place) mutable {
-    std::ptrdiff_t i = 0;
-    while (i < n && !f(from[i])) ++i;
-    *place = i;
-  });
+           std::ptrdiff_t i = 0;
+           while (i < n && !f(from[i])) ++i;
+           *place = i;
+         });
 }
 /// Stable, by indices; `values` goes along (the keys themselves: none).
 template <class P, class A, class B, class F>
@@ -770,7 +823,8 @@ void sort_by_key(const P& p, A a, A end, B b, F f) {
   if constexpr (Where<P, A, K>::host) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return f(keys[x], keys[y]); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t x, std::size_t y) { return f(keys[x], keys[y]); });
     std::vector<K> k(keys, keys + static_cast<std::ptrdiff_t>(n));
     std::vector<V> v(values, values + static_cast<std::ptrdiff_t>(n));
     for (std::size_t i = 0; i < n; ++i) {
@@ -824,24 +878,26 @@ void sort(const P& p, A a, A end, F f) {
   }
 }
 template <class P, class K, class V, class OK, class OV, class E, class F>
-pair<OK, OV> reduce_by_key(const P& p, K keys_in, K end, V values_in, OK keys_out, OV values_out, E same, F f) {
+pair<OK, OV> reduce_by_key(const P& p, K keys_in, K end, V values_in, OK keys_out, OV values_out, E same,
+                           F f) {
   auto keys = plain(keys_in);
   auto values = plain(values_in);
   auto ks = plain(keys_out);
   auto vs = plain(values_out);
   const std::ptrdiff_t n = plain(end) - keys;
-  const std::ptrdiff_t runs = ask<std::ptrdiff_t, P, K>(p, "thrust::reduce_by_key", [=](std::ptrdiff_t* count) mutable {
-    std::ptrdiff_t k = 0;
-    for (std::ptrdiff_t i = 0; i < n;) {
-      value_t<V> all = values[i];
-      std::ptrdiff_t j = i + 1;
-      for (; j < n && same(keys[j - 1], keys[j]); ++j) all = f(all, values[j]);
-      ks[k] = keys[i];
-      vs[k++] = all;
-      i = j;
-    }
-    *count = k;
-  });
+  const std::ptrdiff_t runs =
+      ask<std::ptrdiff_t, P, K>(p, "thrust::reduce_by_key", [=](std::ptrdiff_t* count) mutable {
+        std::ptrdiff_t k = 0;
+        for (std::ptrdiff_t i = 0; i < n;) {
+          value_t<V> all = values[i];
+          std::ptrdiff_t j = i + 1;
+          for (; j < n && same(keys[j - 1], keys[j]); ++j) all = f(all, values[j]);
+          ks[k] = keys[i];
+          vs[k++] = all;
+          i = j;
+        }
+        *count = k;
+      });
   return {keys_out + runs, values_out + runs};
 }
 template <class P, class A, class B, class C, class F>
@@ -855,8 +911,10 @@ C bounds(const P& p, A a, A end, B wanted, B wanted_end, C out, F before, bool u
       std::ptrdiff_t low = 0, high = n;
       while (low < high) {
         const std::ptrdiff_t middle = (low + high) / 2;
-        if (upper ? !before(what[i], sorted[middle]) : before(sorted[middle], what[i])) low = middle + 1;
-        else high = middle;
+        if (upper ? !before(what[i], sorted[middle]) : before(sorted[middle], what[i]))
+          low = middle + 1;
+        else
+          high = middle;
       }
       to[i] = static_cast<value_t<C>>(low);
     }
@@ -868,49 +926,72 @@ C bounds(const P& p, A a, A end, B wanted, B wanted_end, C out, F before, bool u
 
 // Each with and without a policy.
 #define LEAP_UNPACK(...) __VA_ARGS__
-#define LEAP_ALGORITHM(NAME, TEMPLATE, PARAMETERS, CALL, ...)                                 \
-  template <class P, LEAP_UNPACK TEMPLATE, class = details::Policy<P>>                        \
-  auto NAME(const P& p, LEAP_UNPACK PARAMETERS) {                                             \
-    return CALL(p, __VA_ARGS__);                                                              \
-  }                                                                                           \
-  template <LEAP_UNPACK TEMPLATE>                                                             \
-  auto NAME(LEAP_UNPACK PARAMETERS)->std::enable_if_t<!details::is_policy<A>::value, decltype(CALL(details::none(), __VA_ARGS__))> { \
-    return CALL(details::none(), __VA_ARGS__);                                                \
+#define LEAP_ALGORITHM(NAME, TEMPLATE, PARAMETERS, CALL, ...)                                           \
+  template <class P, LEAP_UNPACK TEMPLATE, class = details::Policy<P>>                                  \
+  auto NAME(const P& p, LEAP_UNPACK PARAMETERS) {                                                       \
+    return CALL(p, __VA_ARGS__);                                                                        \
+  }                                                                                                     \
+  template <LEAP_UNPACK TEMPLATE>                                                                       \
+  auto NAME(LEAP_UNPACK PARAMETERS)                                                                     \
+      ->std::enable_if_t<!details::is_policy<A>::value, decltype(CALL(details::none(), __VA_ARGS__))> { \
+    return CALL(details::none(), __VA_ARGS__);                                                          \
   }
-LEAP_ALGORITHM(transform, (class A, class B, class F), (A a, A end, B out, F f), details::transform, a, end, out, f)
-LEAP_ALGORITHM(transform, (class A, class B, class C, class F), (A a, A end, B b, C out, F f), details::transform2, a, end, b, out, f)
-LEAP_ALGORITHM(for_each, (class A, class F), (A a, A end, F f), details::for_each_n, a, details::plain(end) - details::plain(a), f)
-LEAP_ALGORITHM(for_each_n, (class A, class N, class F), (A a, N n, F f), details::for_each_n, a, static_cast<std::ptrdiff_t>(n), f)
-LEAP_ALGORITHM(reduce, (class A), (A a, A end), details::reduce, a, end, details::value_t<A>(), plus<details::value_t<A>>())
+LEAP_ALGORITHM(transform, (class A, class B, class F), (A a, A end, B out, F f), details::transform, a, end,
+               out, f)
+LEAP_ALGORITHM(transform, (class A, class B, class C, class F), (A a, A end, B b, C out, F f),
+               details::transform2, a, end, b, out, f)
+LEAP_ALGORITHM(for_each, (class A, class F), (A a, A end, F f), details::for_each_n, a,
+               details::plain(end) - details::plain(a), f)
+LEAP_ALGORITHM(for_each_n, (class A, class N, class F), (A a, N n, F f), details::for_each_n, a,
+               static_cast<std::ptrdiff_t>(n), f)
+LEAP_ALGORITHM(reduce, (class A), (A a, A end), details::reduce, a, end, details::value_t<A>(),
+               plus<details::value_t<A>>())
 LEAP_ALGORITHM(reduce, (class A, class T), (A a, A end, T init), details::reduce, a, end, init, plus<T>())
-LEAP_ALGORITHM(reduce, (class A, class T, class F), (A a, A end, T init, F f), details::reduce, a, end, init, f)
-LEAP_ALGORITHM(transform_reduce, (class A, class U, class T, class F), (A a, A end, U u, T init, F f), details::reduce,
-               (transform_iterator<U, A>(a, u)), (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), init, f)
-LEAP_ALGORITHM(inner_product, (class A, class B, class T), (A a, A end, B b, T init), details::inner_product, a, end, b, init, plus<T>(), multiplies<void>())
-LEAP_ALGORITHM(inner_product, (class A, class B, class T, class F, class G), (A a, A end, B b, T init, F f, G g), details::inner_product, a, end, b, init, f, g)
-LEAP_ALGORITHM(inclusive_scan, (class A, class B), (A a, A end, B out), details::inclusive_scan, a, end, out, plus<void>())
-LEAP_ALGORITHM(inclusive_scan, (class A, class B, class F), (A a, A end, B out, F f), details::inclusive_scan, a, end, out, f)
-LEAP_ALGORITHM(exclusive_scan, (class A, class B), (A a, A end, B out), details::exclusive_scan, a, end, out, details::value_t<A>(), plus<void>())
-LEAP_ALGORITHM(exclusive_scan, (class A, class B, class T), (A a, A end, B out, T init), details::exclusive_scan, a, end, out, init, plus<void>())
-LEAP_ALGORITHM(exclusive_scan, (class A, class B, class T, class F), (A a, A end, B out, T init, F f), details::exclusive_scan, a, end, out, init, f)
-LEAP_ALGORITHM(transform_inclusive_scan, (class A, class B, class U, class F), (A a, A end, B out, U u, F f), details::inclusive_scan,
-               (transform_iterator<U, A>(a, u)), (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), out, f)
-LEAP_ALGORITHM(transform_exclusive_scan, (class A, class B, class U, class T, class F), (A a, A end, B out, U u, T init, F f), details::exclusive_scan,
-               (transform_iterator<U, A>(a, u)), (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), out, init, f)
+LEAP_ALGORITHM(reduce, (class A, class T, class F), (A a, A end, T init, F f), details::reduce, a, end, init,
+               f)
+LEAP_ALGORITHM(transform_reduce, (class A, class U, class T, class F), (A a, A end, U u, T init, F f),
+               details::reduce, (transform_iterator<U, A>(a, u)),
+               (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), init, f)
+LEAP_ALGORITHM(inner_product, (class A, class B, class T), (A a, A end, B b, T init), details::inner_product,
+               a, end, b, init, plus<T>(), multiplies<void>())
+LEAP_ALGORITHM(inner_product, (class A, class B, class T, class F, class G),
+               (A a, A end, B b, T init, F f, G g), details::inner_product, a, end, b, init, f, g)
+LEAP_ALGORITHM(inclusive_scan, (class A, class B), (A a, A end, B out), details::inclusive_scan, a, end, out,
+               plus<void>())
+LEAP_ALGORITHM(inclusive_scan, (class A, class B, class F), (A a, A end, B out, F f), details::inclusive_scan,
+               a, end, out, f)
+LEAP_ALGORITHM(exclusive_scan, (class A, class B), (A a, A end, B out), details::exclusive_scan, a, end, out,
+               details::value_t<A>(), plus<void>())
+LEAP_ALGORITHM(exclusive_scan, (class A, class B, class T), (A a, A end, B out, T init),
+               details::exclusive_scan, a, end, out, init, plus<void>())
+LEAP_ALGORITHM(exclusive_scan, (class A, class B, class T, class F), (A a, A end, B out, T init, F f),
+               details::exclusive_scan, a, end, out, init, f)
+LEAP_ALGORITHM(transform_inclusive_scan, (class A, class B, class U, class F), (A a, A end, B out, U u, F f),
+               details::inclusive_scan, (transform_iterator<U, A>(a, u)),
+               (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), out, f)
+LEAP_ALGORITHM(transform_exclusive_scan, (class A, class B, class U, class T, class F),
+               (A a, A end, B out, U u, T init, F f), details::exclusive_scan,
+               (transform_iterator<U, A>(a, u)),
+               (transform_iterator<U, A>(a, u) + (details::plain(end) - details::plain(a))), out, init, f)
 LEAP_ALGORITHM(copy, (class A, class B), (A a, A end, B out), details::copy, a, end, out)
 LEAP_ALGORITHM(copy_n, (class A, class N, class B), (A a, N n, B out), details::copy, a, a + n, out)
-LEAP_ALGORITHM(gather, (class A, class B, class C), (A a, A end, B b, C out), details::copy, (permutation_iterator<B, A>(b, a)),
+LEAP_ALGORITHM(gather, (class A, class B, class C), (A a, A end, B b, C out), details::copy,
+               (permutation_iterator<B, A>(b, a)),
                (permutation_iterator<B, A>(b, a) + (details::plain(end) - details::plain(a))), out)
-LEAP_ALGORITHM(scatter, (class A, class B, class C), (A a, A end, B map, C out), details::copy, a, end, (permutation_iterator<C, B>(out, map)))
-LEAP_ALGORITHM(copy_if, (class A, class B, class F), (A a, A end, B out, F f), details::copy_if, a, end, a, out, f)
-LEAP_ALGORITHM(copy_if, (class A, class S, class B, class F), (A a, A end, S stencil, B out, F f), details::copy_if, a, end, stencil, out, f)
+LEAP_ALGORITHM(scatter, (class A, class B, class C), (A a, A end, B map, C out), details::copy, a, end,
+               (permutation_iterator<C, B>(out, map)))
+LEAP_ALGORITHM(copy_if, (class A, class B, class F), (A a, A end, B out, F f), details::copy_if, a, end, a,
+               out, f)
+LEAP_ALGORITHM(copy_if, (class A, class S, class B, class F), (A a, A end, S stencil, B out, F f),
+               details::copy_if, a, end, stencil, out, f)
 LEAP_ALGORITHM(remove_if, (class A, class F), (A a, A end, F f), details::remove_if, a, end, a, f)
 LEAP_ALGORITHM(unique, (class A), (A a, A end), details::unique, a, end, equal_to<void>())
 LEAP_ALGORITHM(unique, (class A, class F), (A a, A end, F f), details::unique, a, end, f)
 LEAP_ALGORITHM(count_if, (class A, class F), (A a, A end, F f), details::count_if, a, end, f)
 LEAP_ALGORITHM(count, (class A, class T), (A a, A end, T v), details::count_if, a, end, details::Equals<T>{v})
 LEAP_ALGORITHM(max_element, (class A), (A a, A end), details::extreme, a, end, greater<void>())
-LEAP_ALGORITHM(max_element, (class A, class F), (A a, A end, F f), details::extreme, a, end, details::Swapped<F>{f})
+LEAP_ALGORITHM(max_element, (class A, class F), (A a, A end, F f), details::extreme, a, end,
+               details::Swapped<F>{f})
 LEAP_ALGORITHM(min_element, (class A), (A a, A end), details::extreme, a, end, less<void>())
 LEAP_ALGORITHM(min_element, (class A, class F), (A a, A end, F f), details::extreme, a, end, f)
 LEAP_ALGORITHM(find_if, (class A, class F), (A a, A end, F f), details::find_if, a, end, f)
@@ -919,21 +1000,38 @@ LEAP_ALGORITHM(sort, (class A), (A a, A end), details::sort, a, end, less<void>(
 LEAP_ALGORITHM(sort, (class A, class F), (A a, A end, F f), details::sort, a, end, f)
 LEAP_ALGORITHM(stable_sort, (class A), (A a, A end), details::sort, a, end, less<void>())
 LEAP_ALGORITHM(stable_sort, (class A, class F), (A a, A end, F f), details::sort, a, end, f)
-LEAP_ALGORITHM(sort_by_key, (class A, class B), (A a, A end, B b), details::sort_by_key, a, end, b, less<void>())
-LEAP_ALGORITHM(sort_by_key, (class A, class B, class F), (A a, A end, B b, F f), details::sort_by_key, a, end, b, f)
-LEAP_ALGORITHM(stable_sort_by_key, (class A, class B), (A a, A end, B b), details::sort_by_key, a, end, b, less<void>())
-LEAP_ALGORITHM(stable_sort_by_key, (class A, class B, class F), (A a, A end, B b, F f), details::sort_by_key, a, end, b, f)
-LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W), (A a, A end, V v, K k, W w), details::reduce_by_key, a, end, v, k, w, equal_to<void>(), plus<void>())
-LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W, class E), (A a, A end, V v, K k, W w, E e), details::reduce_by_key, a, end, v, k, w, e, plus<void>())
-LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W, class E, class F), (A a, A end, V v, K k, W w, E e, F f), details::reduce_by_key, a, end, v, k, w, e, f)
-LEAP_ALGORITHM(lower_bound, (class A, class B, class C), (A a, A end, B b, B b_end, C out), details::bounds, a, end, b, b_end, out, less<void>(), false)
-LEAP_ALGORITHM(upper_bound, (class A, class B, class C), (A a, A end, B b, B b_end, C out), details::bounds, a, end, b, b_end, out, less<void>(), true)
-LEAP_ALGORITHM(fill, (class A, class T), (A a, A end, T v), details::copy, (constant_iterator<T>(v)), (constant_iterator<T>(v) + (details::plain(end) - details::plain(a))), a)
-LEAP_ALGORITHM(fill_n, (class A, class N, class T), (A a, N n, T v), details::copy, (constant_iterator<T>(v)), (constant_iterator<T>(v) + n), a)
-LEAP_ALGORITHM(sequence, (class A), (A a, A end), details::copy, (counting_iterator<details::value_t<A>>(0)), (counting_iterator<details::value_t<A>>(0) + (details::plain(end) - details::plain(a))), a)
-LEAP_ALGORITHM(sequence, (class A, class T), (A a, A end, T v), details::copy, (counting_iterator<T>(v)), (counting_iterator<T>(v) + (details::plain(end) - details::plain(a))), a)
-LEAP_ALGORITHM(tabulate, (class A, class F), (A a, A end, F f), details::copy, (transform_iterator<F, counting_iterator<std::ptrdiff_t>>(counting_iterator<std::ptrdiff_t>(0), f)),
-               (transform_iterator<F, counting_iterator<std::ptrdiff_t>>(counting_iterator<std::ptrdiff_t>(0), f) + (details::plain(end) - details::plain(a))), a)
+LEAP_ALGORITHM(sort_by_key, (class A, class B), (A a, A end, B b), details::sort_by_key, a, end, b,
+               less<void>())
+LEAP_ALGORITHM(sort_by_key, (class A, class B, class F), (A a, A end, B b, F f), details::sort_by_key, a, end,
+               b, f)
+LEAP_ALGORITHM(stable_sort_by_key, (class A, class B), (A a, A end, B b), details::sort_by_key, a, end, b,
+               less<void>())
+LEAP_ALGORITHM(stable_sort_by_key, (class A, class B, class F), (A a, A end, B b, F f), details::sort_by_key,
+               a, end, b, f)
+LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W), (A a, A end, V v, K k, W w),
+               details::reduce_by_key, a, end, v, k, w, equal_to<void>(), plus<void>())
+LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W, class E), (A a, A end, V v, K k, W w, E e),
+               details::reduce_by_key, a, end, v, k, w, e, plus<void>())
+LEAP_ALGORITHM(reduce_by_key, (class A, class V, class K, class W, class E, class F),
+               (A a, A end, V v, K k, W w, E e, F f), details::reduce_by_key, a, end, v, k, w, e, f)
+LEAP_ALGORITHM(lower_bound, (class A, class B, class C), (A a, A end, B b, B b_end, C out), details::bounds,
+               a, end, b, b_end, out, less<void>(), false)
+LEAP_ALGORITHM(upper_bound, (class A, class B, class C), (A a, A end, B b, B b_end, C out), details::bounds,
+               a, end, b, b_end, out, less<void>(), true)
+LEAP_ALGORITHM(fill, (class A, class T), (A a, A end, T v), details::copy, (constant_iterator<T>(v)),
+               (constant_iterator<T>(v) + (details::plain(end) - details::plain(a))), a)
+LEAP_ALGORITHM(fill_n, (class A, class N, class T), (A a, N n, T v), details::copy, (constant_iterator<T>(v)),
+               (constant_iterator<T>(v) + n), a)
+LEAP_ALGORITHM(sequence, (class A), (A a, A end), details::copy, (counting_iterator<details::value_t<A>>(0)),
+               (counting_iterator<details::value_t<A>>(0) + (details::plain(end) - details::plain(a))), a)
+LEAP_ALGORITHM(sequence, (class A, class T), (A a, A end, T v), details::copy, (counting_iterator<T>(v)),
+               (counting_iterator<T>(v) + (details::plain(end) - details::plain(a))), a)
+LEAP_ALGORITHM(
+    tabulate, (class A, class F), (A a, A end, F f), details::copy,
+    (transform_iterator<F, counting_iterator<std::ptrdiff_t>>(counting_iterator<std::ptrdiff_t>(0), f)),
+    (transform_iterator<F, counting_iterator<std::ptrdiff_t>>(counting_iterator<std::ptrdiff_t>(0), f) +
+     (details::plain(end) - details::plain(a))),
+    a)
 #undef LEAP_ALGORITHM
 #undef LEAP_UNPACK
 template <class A, class F>

@@ -1,0 +1,2 @@
+#pragma once
+#include "leap_cuda/random.h"
