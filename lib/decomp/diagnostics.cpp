@@ -144,6 +144,7 @@ Json Diagnostics::line(const Json& record) {
               {"mean_functions_used",
                ratio(static_cast<double>(alone.used_), static_cast<double>(alone.used_known_))},
               {"single", alone.single_},
+              {"single_used", alone.single_used_},
               {"implementations", alone.implementations_},
               {"distinct_implementations", alone.distinct_},
               {"tokens", alone.tokens_},
@@ -175,6 +176,7 @@ void Diagnostics::add(const Json& record) {
     distinct_ += one.distinct;
     used_known_ += one.used_known ? 1 : 0;
     used_ += one.used;
+    single_used_ += one.used_known && one.used == 1 ? 1 : 0;
   }
   attempts_.push_back(std::move(attempts));
   rollouts_.push_back(std::move(plain));
@@ -184,17 +186,19 @@ Json Diagnostics::json() const {
   const std::lock_guard lock(mutex_);
   const auto all = static_cast<double>(decompositions_);
   const auto parsed = static_cast<double>(decompositions_ - unparsed_);
-  Json out = {{"decompositions", decompositions_},
-              {"share_unparsed", ratio(static_cast<double>(unparsed_), all)},
-              {"mean_functions", ratio(static_cast<double>(functions_), parsed)},
-              {"mean_functions_used", ratio(static_cast<double>(used_), static_cast<double>(used_known_))},
-              {"share_single", ratio(static_cast<double>(single_), parsed)},
-              {"trivial", trivial_},
-              {"implementations", implementations_},
-              {"distinct_implementations",
-               ratio(static_cast<double>(distinct_), static_cast<double>(implementations_))},
-              {"tokens", tokens_},
-              {"solve_rate", {{"decompositions", curve(attempts_)}, {"rollouts", curve(rollouts_)}}}};
+  Json out = {
+      {"decompositions", decompositions_},
+      {"share_unparsed", ratio(static_cast<double>(unparsed_), all)},
+      {"mean_functions", ratio(static_cast<double>(functions_), parsed)},
+      {"mean_functions_used", ratio(static_cast<double>(used_), static_cast<double>(used_known_))},
+      {"share_single", ratio(static_cast<double>(single_), parsed)},
+      {"share_single_used", ratio(static_cast<double>(single_used_), static_cast<double>(used_known_))},
+      {"trivial", trivial_},
+      {"implementations", implementations_},
+      {"distinct_implementations",
+       ratio(static_cast<double>(distinct_), static_cast<double>(implementations_))},
+      {"tokens", tokens_},
+      {"solve_rate", {{"decompositions", curve(attempts_)}, {"rollouts", curve(rollouts_)}}}};
   std::int64_t both = 0, difference = 0;
   for (std::size_t i = 0; i < attempts_.size(); ++i) {
     if (attempts_[i].tokens.empty() || rollouts_[i].tokens.empty()) continue;

@@ -21,8 +21,8 @@ class Diagnostics {
  public:
   /// Of one record, as `diagnostics` of the line: decompositions, unparsed, mean_functions (of those that
   /// were parsed), mean_functions_used (of those where it is known), single (parsed, one function),
-  /// implementations, distinct_implementations (different texts, by function), tokens, solved, and `rollouts`
-  /// {count, solved, tokens} where there are verified ones.
+  /// single_used (one that is used, where known), implementations, distinct_implementations (different texts,
+  /// by function), tokens, solved, and `rollouts` {count, solved, tokens} where there are verified ones.
   static Json line(const Json& record);
 
   /// Counts a record. Any thread; the result does not depend on the order.
@@ -37,7 +37,7 @@ class Diagnostics {
  private:
   mutable std::mutex mutex_;
   std::uint64_t decompositions_ = 0, unparsed_ = 0, single_ = 0, functions_ = 0;
-  std::uint64_t used_known_ = 0, used_ = 0;
+  std::uint64_t used_known_ = 0, used_ = 0, single_used_ = 0;
   std::uint64_t implementations_ = 0, distinct_ = 0, tokens_ = 0, trivial_ = 0;
   std::vector<Attempts> attempts_, rollouts_;  ///< one entry a record; empty where it has none
 };

@@ -249,10 +249,11 @@ TEST_CASE("figures of a line and of many", "[decomp]") {
       {Json{{"turns", Json::array({Json{{"completion_ids", tokens(20)}, {"verdict", {{"status", "ok"}}}}})}},
        Json{{"turns", Json::array({Json{{"code", ""}, {"verdict", {{"status", "ok"}}}}})},
             {"recombined", {}}}});
-  CHECK(Diagnostics::line(first).dump() ==
-        R"({"decompositions":3,"unparsed":1,"mean_functions":1.5,"mean_functions_used":1.0,"single":1,)"
-        R"("implementations":6,"distinct_implementations":4,"tokens":50,"solved":true,)"
-        R"("rollouts":{"count":1,"solved":true,"tokens":20}})");
+  CHECK(
+      Diagnostics::line(first).dump() ==
+      R"({"decompositions":3,"unparsed":1,"mean_functions":1.5,"mean_functions_used":1.0,"single":1,"single_used":1,)"
+      R"("implementations":6,"distinct_implementations":4,"tokens":50,"solved":true,)"
+      R"("rollouts":{"count":1,"solved":true,"tokens":20}})");
   Diagnostics all;
   all.add(first);
   Json second = first;
