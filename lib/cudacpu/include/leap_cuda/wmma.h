@@ -93,6 +93,16 @@ inline float __float_to_tf32(float value) {
   return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 
+namespace details {
+// Other lanes' fragments are no memory of this thread: these reads are not checked.
+template <class T>
+LEAP_UNCHECKED inline T value_at(const T* at) {
+  return *at;
+}
+LEAP_UNCHECKED inline float value_at(const __half* at) { return leap_cuda::half_value(at->__x); }
+LEAP_UNCHECKED inline float value_at(const __nv_bfloat16* at) { return leap_cuda::bfloat_value(at->__x); }
+}  // namespace details
+
 /// Every lane works out its own elements of D; where the others' lie, they say.
 template <int M, int N, int K, class T, class LA, class LB, class C, class D>
 LEAP_UNCHECKED inline void mma_sync(fragment<accumulator, M, N, K, D>& d,
@@ -112,11 +122,13 @@ LEAP_UNCHECKED inline void mma_sync(fragment<accumulator, M, N, K, D>& d,
   for (int e = 0; e < d.num_elements; ++e) {
     const int at = static_cast<int>(leap_cuda::lane()) * d.num_elements + e;
     const int row = at / N, column = at % N;
-    Sum sum = static_cast<Sum>(c.x[e]);
+    Sum sum = static_cast<Sum>(details::value_at(&c.x[e]));
     for (int k = 0; k < K; ++k) {
       const int ia = row * K + k, ib = k * N + column;
-      sum += static_cast<Sum>(reinterpret_cast<const Operands*>(all[ia / kA])->a->x[ia % kA]) *
-             static_cast<Sum>(reinterpret_cast<const Operands*>(all[ib / kB])->b->x[ib % kB]);
+      const auto* with_a = reinterpret_cast<const Operands*>(all[ia / kA])->a;
+      const auto* with_b = reinterpret_cast<const Operands*>(all[ib / kB])->b;
+      sum += static_cast<Sum>(details::value_at(&with_a->x[ia % kA])) *
+             static_cast<Sum>(details::value_at(&with_b->x[ib % kB]));
     }
     out[e] = static_cast<D>(sum);
   }
