@@ -137,6 +137,8 @@ class Translator {
     const std::string_view text = t_[i].text;
     if (text == "__global__") {
       kernel(i);
+    } else if (is_one_of(text, {"__device__", "__constant__", "__managed__"})) {
+      device_variable(i);
     } else if (text == "__shared__") {
       shared(i);
     } else if (text == "__noinline__") {
@@ -190,6 +192,60 @@ class Translator {
       if (t_[k].is("<<<"))
         find(t_[k].line, "interface_error",
              "not covered by the emulation: dynamic parallelism (a kernel that launches a kernel)");
+  }
+
+  // --- device variables
+  // -----------------------------------------------------------------------------------------------
+  /// Tells the checker of variables at namespace scope that this word declares.
+  void device_variable(std::size_t i) {
+    if (t_[i].directive != 0 ||
+        std::any_of(scopes_.begin(), scopes_.end(), [](Scope scope) { return scope != Scope::kNamespace; }))
+      return;
+    bool managed = t_.is(i, "__managed__");
+    for (std::size_t k = i; k != kNone && !t_.is(k, ";") && !t_.is(k, "{") && !t_.is(k, "}");
+         k = t_.previous(k)) {
+      if (is_one_of(t_[k].text, {"template", "extern", "typedef", "friend", "using", "__shared__"})) return;
+      if (k != i && is_one_of(t_[k].text, {"__device__", "__constant__", "__managed__"})) return;
+    }
+    std::vector<std::size_t> names;
+    std::size_t name = kNone, end = t_.next(i);
+    bool initialised = false;
+    for (; end != kNone && !t_.is(end, ";"); end = t_.next(end)) {
+      const Token& token = t_[end];
+      if (token.directive != 0) return;
+      managed |= token.is("__managed__");
+      if (token.is("__shared__") || is_one_of(token.text, {"struct", "class", "union", "enum", "operator"}))
+        return;
+      if (token.is("(") || token.is("{") || token.is("[")) {
+        const std::size_t before = t_.previous(end);
+        const bool attribute = is_one_of(t_[before].text, {"alignas", "__align__", "__attribute__"});
+        if (token.is("(") && !initialised && !attribute) return;  // a function
+        end = t_.match(end);
+        if (end == kNone) return;
+      } else if (token.is("=")) {
+        initialised = true;
+      } else if (token.is(",")) {
+        names.push_back(name);
+        initialised = false;
+      } else if (token.is("<") && !initialised) {
+        int depth = 0;
+        for (; end != kNone && !t_.is(end, ";"); end = t_.next(end)) {
+          if (t_.is(end, "<")) ++depth;
+          if (t_.is(end, ">")) --depth;
+          if (t_.is(end, ">>")) depth -= 2;
+          if (depth <= 0) break;
+        }
+        if (end == kNone || depth != 0) return;
+      } else if (token.kind == TokenKind::kWord && !initialised) {
+        name = end;
+      }
+    }
+    names.push_back(name);
+    if (end == kNone) return;
+    for (const std::size_t one : names)
+      if (one != kNone)
+        t_[end].after +=
+            " LEAP_DEVICE_VARIABLE(" + std::string(t_[one].text) + ", " + (managed ? "true" : "false") + ");";
   }
 
   // --- launches

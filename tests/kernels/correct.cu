@@ -1159,6 +1159,47 @@ CASE(carry) {
   EXPECT(near(fetched(y, 100)[99], total(fetched(x, 100))));
 }
 
+__global__ void shortest_paths_k(int* d, int n, int k) {
+  int i = threadIdx.y, j = threadIdx.x;
+  d[i * n + j] = min(d[i * n + j], d[i * n + k] + d[k * n + j]);
+}
+CASE(shortest_paths) {
+  int* d = zeros<int>(64);
+  std::vector<int> host(64);
+  for (int i = 0; i < 64; ++i) host[i] = i % 9 == 0 ? 0 : 1 + i * 37 % 29;
+  cudaMemcpy(d, host.data(), sizeof(int) * 64, cudaMemcpyHostToDevice);
+  for (int k = 0; k < 8; ++k) shortest_paths_k<<<1, dim3(8, 8)>>>(d, 8, k);
+}
+
+__global__ void copies_k(const float* x, float* y, int n) {
+  float own[32];
+  memcpy(own, x + threadIdx.x * n, n * sizeof(float));
+  memset(y + threadIdx.x * n, 0, n * sizeof(float));
+  for (int i = 0; i < n; ++i) y[threadIdx.x * n + i] += own[n - 1 - i];
+}
+CASE(copies) { copies_k<<<1, 4>>>(floats(128), zeros<float>(128), 32); }
+
+__device__ __constant__ int small_a = 3, small_b = 4;
+__device__ const float fixed[3] = {1, 2, 3};
+namespace inner {
+__managed__ int shared_with_host[4];
+static __device__ float2 point;
+}  // namespace inner
+__global__ void variables_k(float* y) {
+  static int seen;
+  atomicAdd(&seen, 1);
+  if (threadIdx.x == 0) inner::shared_with_host[1] = small_a, inner::point = make_float2(1, 2);
+  __syncthreads();
+  y[threadIdx.x] = small_b + fixed[threadIdx.x % 3] + inner::point.y;
+}
+CASE(variables) {
+  inner::shared_with_host[1] = 7;
+  float* y = zeros<float>(32);
+  variables_k<<<1, 32>>>(y);
+  cudaDeviceSynchronize();
+  EXPECT(inner::shared_with_host[1] == 3 && fetched(y, 32)[1] == 8);
+}
+
 __global__ void named_barriers_k(const float* x, float* y) {
   __shared__ float s[64];
   int t = threadIdx.x;

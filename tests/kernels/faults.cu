@@ -125,6 +125,11 @@ CASE(empty_array) {
   empty_array_k<<<1, 1>>>(x, zeros<float>(1));
 }
 
+__global__ void copy_overrun_k(char* to, const char* from, int n) {
+  if (threadIdx.x == 0) memcpy(to, from, n + 1);  // FAULT out_of_bounds
+}
+CASE(copy_overrun) { copy_overrun_k<<<1, 32>>>(zeros<char>(100), zeros<char>(200), 100); }
+
 // --- no device memory ------------------------------------------------------------------------------------------------
 __global__ void null_pointer_k(float* y) {
   y[threadIdx.x] = 1;  // FAULT device_fault
@@ -161,6 +166,25 @@ CASE(device_read_by_host) {
 CASE(device_written_by_host) {
   int* y = zeros<int>(32);
   y[3] = 5;  // FAULT device_fault
+}
+
+int host_table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+__global__ void host_variable_k(const int* table, int* y) {
+  y[threadIdx.x] = table[threadIdx.x];  // FAULT device_fault
+}
+CASE(host_variable) { host_variable_k<<<1, 8>>>(host_table, zeros<int>(8)); }
+
+__device__ int steps;
+__global__ void count_steps_k(int* y) { *y = steps; }
+CASE(device_variable_by_host) {
+  steps = 3;  // FAULT device_fault
+  count_steps_k<<<1, 1>>>(zeros<int>(1));
+}
+
+CASE(device_copied_by_host) {
+  float host[8], *y = zeros<float>(8);
+  memcpy(host, y, sizeof(host));  // FAULT device_fault
+  std::printf("%g\n", host[0]);
 }
 
 __global__ void misaligned_float4_k(const float* x, float* y) {
@@ -689,6 +713,11 @@ __global__ void permutation_clash_k(const int* target, float* y) {
 CASE(permutation_clash) { permutation_clash_k<<<2, 32>>>(filled<int>(64, 40, 0), zeros<float>(64)); }
 
 // --- barriers and warp operations that not all take part in ------------------------------------------------------------------
+__global__ void copies_clash_k(const float* x, float* y) {
+  memcpy(y, x + threadIdx.x * 32, 32 * sizeof(float));  // FAULT race
+}
+CASE(copies_clash) { copies_clash_k<<<1, 2>>>(floats(64), zeros<float>(32)); }
+
 __global__ void conditional_barrier_k(float* y) {
   __shared__ float s[256];
   int t = threadIdx.x;

@@ -32,3 +32,27 @@
 #include "leap_cuda/math.h"
 #include "leap_cuda/qualifiers.h"
 #include "leap_cuda/vectors.h"
+
+#ifdef LEAP_CHECKED
+// The compiler looks into copies of few bytes only.
+inline void* leap_memcpy(void* to, const void* from, std::size_t bytes) {
+  if (!__builtin_constant_p(bytes) || bytes > 16) ::leap_cuda::copy_access(to, from, bytes);
+  return __builtin_memcpy(to, from, bytes);
+}
+inline void* leap_memmove(void* to, const void* from, std::size_t bytes) {
+  ::leap_cuda::copy_access(to, from, bytes);
+  return __builtin_memmove(to, from, bytes);
+}
+inline void* leap_memset(void* to, int value, std::size_t bytes) {
+  ::leap_cuda::copy_access(to, nullptr, bytes);
+  return __builtin_memset(to, value, bytes);
+}
+namespace std {
+using ::leap_memcpy;
+using ::leap_memmove;
+using ::leap_memset;
+}  // namespace std
+#define memcpy(to, from, bytes) leap_memcpy(to, from, bytes)
+#define memmove(to, from, bytes) leap_memmove(to, from, bytes)
+#define memset(to, value, bytes) leap_memset(to, value, bytes)
+#endif

@@ -80,7 +80,7 @@ std::string Checker::name_of(const void* at, Where where) const {
     auto next = data.variables.upper_bound(address);
     if (next == data.variables.begin()) return "a device variable";
     --next;
-    return "device variable " + next->second.second + " + " + count_of(address - next->first, "byte");
+    return "device variable " + next->second.name + " + " + count_of(address - next->first, "byte");
   }
   auto next = allocations.upper_bound(address);
   if (next == allocations.begin()) return "device memory";
@@ -238,13 +238,15 @@ void Checker::access(void* at, std::size_t bytes, Access kind, Caller caller) {
     if (address - body < launch->kernel->body_bytes) return;
     if (data.from == 0) data.find();
     offset = address - data.from;
-    if (offset >= data.bytes || !addressable(data.valid, offset, bytes))
+    if (offset >= data.bytes) return elsewhere(at, bytes, kind, caller);
+    const DataShadow::Variable* const variable = data.variable_at(address);
+    if (!variable || address + bytes > data.beginning() + variable->bytes)
       return elsewhere(at, bytes, kind, caller);
     where = Where::kData;
-    valid = data.valid;
+    valid = nullptr;
     words = data.cells;
   }
-  if ((offset & 7) + bytes > valid[offset >> 3] && !addressable(valid, offset, bytes))
+  if (valid && (offset & 7) + bytes > valid[offset >> 3] && !addressable(valid, offset, bytes))
     outside(at, bytes, kind, where, caller);
   if (index_.active) settle_index(byte, bytes, where, caller);
   words += offset >> 2;
@@ -318,13 +320,18 @@ void Checker::elsewhere(void* at, std::size_t bytes, Access kind, Caller caller)
     auto next = data.variables.upper_bound(address);
     if (next != data.variables.begin()) {
       --next;
-      if (address < next->first + next->second.first + 256)
+      if (address < next->first + next->second.bytes + 64)
         report("out_of_bounds", 0,
-               what + "beyond the end of device variable " + next->second.second + " (" +
-                   count_of(next->second.first, "byte") + ")",
+               what + "beyond the end of device variable " + next->second.name + " (" +
+                   count_of(next->second.bytes, "byte") + ")",
                caller, true);
     }
-    report("device_fault", 0, what + "of a variable of the host", caller, true);
+    const std::vector<DataSymbol>& symbols = data_symbols();
+    auto symbol = std::upper_bound(symbols.begin(), symbols.end(), address,
+                                   [](std::uintptr_t a, const DataSymbol& b) { return a < b.at; });
+    if (symbol != symbols.begin() && address < (--symbol)->at + symbol->bytes && !symbol->of_function)
+      report("device_fault", 0, what + "of " + symbol->name + ", a variable of the host", caller, true);
+    return;
   }
   // Constants of the program may be read.
   struct Search {
@@ -350,9 +357,21 @@ void Checker::elsewhere(void* at, std::size_t bytes, Access kind, Caller caller)
 }
 
 void Checker::host_access(void* at, std::size_t bytes, bool write, Caller caller) {
+  const char* const verb = write ? "writes" : "reads";
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  if (data.from == 0) data.find();
+  if (address - data.from < data.bytes) {
+    const DataShadow::Variable* const variable = data.variable_at(address);
+    if (variable && !variable->managed)
+      report("device_fault", 0,
+             std::string("host code ") + verb + " device variable " + variable->name +
+                 " itself; copy it with cudaMemcpyToSymbol or cudaMemcpyFromSymbol",
+             caller, true);
+    return;
+  }
   if (!in_device_range(at)) return;
   report("device_fault", 0,
-         std::string("host code ") + (write ? "writes " : "reads ") + count_of(bytes, "byte") +
+         std::string("host code ") + verb + " " + count_of(bytes, "byte") +
              " of device memory; copy it with cudaMemcpy",
          caller, true);
 }
@@ -382,7 +401,7 @@ void Checker::bad_index(int line, std::int64_t index, const char* array, Caller 
   bool several = false;
   for (const SharedVariable& variable : shared) several |= rows(variable.bytes);
   if (data.from == 0) data.find();
-  for (const auto& variable : data.variables) several |= rows(variable.second.first);
+  for (const auto& variable : data.variables) several |= rows(variable.second.bytes);
   if (std::strchr(bracket + 1, '[') || !several) finish_index();
 }
 
@@ -402,7 +421,7 @@ void Checker::settle_index(const unsigned char* at, std::size_t bytes, Where whe
   } else if (where == Where::kData) {
     const auto address = reinterpret_cast<std::uintptr_t>(at);
     auto next = data.variables.upper_bound(address);
-    row_of_it = next != data.variables.begin() && (--next, lands(address - next->first, next->second.first));
+    row_of_it = next != data.variables.begin() && (--next, lands(address - next->first, next->second.bytes));
   }
   if (row_of_it)
     index_.active = false;

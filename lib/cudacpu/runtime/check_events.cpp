@@ -227,6 +227,24 @@ std::size_t shared_arena_bytes() {
 }
 
 }  // namespace check
+DeviceVariable::DeviceVariable(const char* name, const void* at, std::size_t bytes, bool managed) {
+  check::told_variables().push_back({name, at, bytes, managed});
+}
+
+void copy_access(void* to, const void* from, std::size_t bytes) {
+  using check::Access;
+  check::Checker* const c = check::checker;
+  if (!c || bytes == 0) return;
+  if (!check::here || !c->running) {
+    if (from) c->host_access(const_cast<void*>(from), bytes, false, LEAP_CALLER);
+    c->host_access(to, bytes, true, LEAP_CALLER);
+    return;
+  }
+  c->settle();
+  if (from) c->access(const_cast<void*>(from), bytes, Access::kRead, LEAP_CALLER);
+  c->access(to, bytes, Access::kWrite, LEAP_CALLER);
+}
+
 void atomic_access(const volatile void* at, std::size_t bytes, int line) {
   check::atomic(at, bytes, line);
 }

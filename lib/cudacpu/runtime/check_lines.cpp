@@ -242,7 +242,8 @@ struct Program {
       const char* const mangled = name.text();
       int status = -1;
       char* const plain = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
-      symbols.push_back({base + symbol.st_value, symbol.st_size, status == 0 ? plain : mangled});
+      symbols.push_back({base + symbol.st_value, symbol.st_size, status == 0 ? plain : mangled,
+                         std::strncmp(mangled, "_ZZ", 3) == 0});
       std::free(plain);
     }
   }
@@ -268,10 +269,9 @@ int line_at(std::uintptr_t address, bool back) {
 }  // namespace
 
 bool is_candidate_file(const char* name) {
-  // The name that the translation gives it.
-  constexpr const char* kName = "kernel.cu";
-  const std::size_t length = std::strlen(name), own = std::strlen(kName);
-  return length >= own && std::strcmp(name + length - own, kName) == 0;
+  // It lies beside the driver, whose names begin with leap_; headers lie in directories.
+  if (std::strncmp(name, "./", 2) == 0) name += 2;
+  return !std::strchr(name, '/') && name[0] != '<' && std::strncmp(name, "leap_", 5) != 0;
 }
 
 const std::vector<DataSymbol>& data_symbols() {

@@ -19,6 +19,7 @@ struct DataSymbol {
   std::uintptr_t at = 0;
   std::size_t bytes = 0;
   std::string name;
+  bool of_function = false;  // a static variable in one
 };
 const std::vector<DataSymbol>& data_symbols();  // by address
 

@@ -64,23 +64,25 @@ void DataShadow::find() {
         return 1;
       },
       this);
-  valid = static_cast<std::uint8_t*>(reserve(bytes / 8 + 16));
   cells = static_cast<Cell*>(reserve((bytes / 4 + 16) * sizeof(Cell)));
-  if (!variables.empty()) {
-    for (const auto& variable : variables)
-      set_addressable(valid, variable.first - from, variable.second.first, true);
-    return;
-  }
-  for (const DataSymbol& symbol : data_symbols()) {
-    if (symbol.at < from || symbol.at + symbol.bytes > from + bytes) continue;
-    variables[symbol.at] = {symbol.bytes, symbol.name};
-    // Small ones may share a group; all of it counts then.
-    std::memset(valid + ((symbol.at - from) >> 3), 8, ((symbol.at - from) % 8 + symbol.bytes + 7) / 8);
-  }
+  for (const ToldVariable& told : told_variables())
+    variables[reinterpret_cast<std::uintptr_t>(told.at)] = {told.bytes, told.name, told.managed};
 }
 
-void DataShadow::add(const void* at, std::size_t size, const char* name) {
-  variables[reinterpret_cast<std::uintptr_t>(at)] = {size, name};
+const DataShadow::Variable* DataShadow::variable_at(std::uintptr_t address) {
+  if (address - last_at_ < last_bytes_) return last_;
+  auto next = variables.upper_bound(address);
+  if (next == variables.begin()) return nullptr;
+  --next;
+  if (address >= next->first + next->second.bytes) return nullptr;
+  last_at_ = next->first;
+  last_bytes_ = next->second.bytes;
+  return last_ = &next->second;
+}
+
+std::vector<ToldVariable>& told_variables() {
+  static std::vector<ToldVariable> variables;
+  return variables;
 }
 
 }  // namespace check

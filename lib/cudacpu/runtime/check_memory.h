@@ -52,12 +52,31 @@ class DeviceShadow {
 struct DataShadow {
   std::uintptr_t from = 0;
   std::size_t bytes = 0;
-  std::uint8_t* valid = nullptr;
   Cell* cells = nullptr;
-  std::map<std::uintptr_t, std::pair<std::size_t, std::string>> variables;
-  void find();  // once, before the first use
-  void add(const void* at, std::size_t size, const char* name);
+  struct Variable {
+    std::size_t bytes;
+    std::string name;
+    bool managed;
+  };
+  std::map<std::uintptr_t, Variable> variables;
+  void find();                                           // once, before the first use
+  const Variable* variable_at(std::uintptr_t address);   // nullptr: none there
+  std::uintptr_t beginning() const { return last_at_; }  // of the one found last
+
+ private:
+  const Variable* last_ = nullptr;
+  std::uintptr_t last_at_ = 0;
+  std::size_t last_bytes_ = 0;
 };
+
+// Variables that the translation has told of; filled before main.
+struct ToldVariable {
+  const char* name;
+  const void* at;
+  std::size_t bytes;
+  bool managed;
+};
+std::vector<ToldVariable>& told_variables();
 
 struct SharedVariable {
   std::size_t offset, bytes;

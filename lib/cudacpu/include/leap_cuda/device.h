@@ -216,6 +216,22 @@ inline T from_bits(std::uint64_t bits) {
   }                                                                                                   \
   static_assert(true, "")
 
+// --- device variables: noted for the checker
+#ifdef LEAP_CHECKED
+namespace leap_cuda {
+struct DeviceVariable {
+  DeviceVariable(const char* name, const void* at, std::size_t bytes, bool managed);
+};
+// What memcpy and its like do in device code.
+void copy_access(void* to, const void* from, std::size_t bytes);
+}  // namespace leap_cuda
+#define LEAP_DEVICE_VARIABLE(NAME, MANAGED)                                                             \
+  static ::leap_cuda::DeviceVariable leap_device_variable_##NAME(#NAME, (const void*)&NAME, sizeof(NAME), \
+                                                                 MANAGED)
+#else
+#define LEAP_DEVICE_VARIABLE(NAME, MANAGED) static_assert(true, "")
+#endif
+
 // --- barriers and warp collectives
 // ---------------------------------------------------------------------------------
 #define LEAP_LINE int leap_line = __builtin_LINE()
