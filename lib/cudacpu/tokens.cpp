@@ -52,7 +52,8 @@ std::string_view directive_name(std::string_view s, std::size_t hash) {
 
 std::vector<Token> tokenize(std::string_view s) {
   std::vector<Token> out;
-  int line = 1, directives = 0, directive = 0;
+  int line = 1, directives = 0, directive = 0, alternative = 0;
+  std::vector<bool> conditions;  // is this #if in another branch than its first?
   bool line_begins = true;
   for (std::size_t at = 0; at < s.size();) {
     const std::size_t begin = at;
@@ -89,6 +90,15 @@ std::vector<Token> tokenize(std::string_view s) {
         at = end_of_line(s, at);
       } else {
         ++at;
+        if (name == "if" || name == "ifdef" || name == "ifndef") {
+          conditions.push_back(false);
+        } else if ((name == "else" || name == "elif") && !conditions.empty() && !conditions.back()) {
+          conditions.back() = true;
+          ++alternative;
+        } else if (name == "endif" && !conditions.empty()) {
+          alternative -= conditions.back();
+          conditions.pop_back();
+        }
       }
     } else if (is_word_start(c)) {
       kind = TokenKind::kWord;
@@ -130,6 +140,7 @@ std::vector<Token> tokenize(std::string_view s) {
     token.text = s.substr(begin, at - begin);
     token.line = line;
     token.directive = directive;
+    token.alternative = alternative;
     out.push_back(token);
     for (const char one : token.text)
       if (one == '\n') ++line;
@@ -159,7 +170,9 @@ std::size_t Tokens::match(std::size_t open) const {
   int depth = 0;
   for (std::size_t i = open; i < all_.size(); ++i) {
     const Token& token = all_[i];
-    if (token.kind != TokenKind::kSymbol || token.directive != all_[open].directive) continue;
+    if (token.kind != TokenKind::kSymbol || token.directive != all_[open].directive ||
+        token.alternative > all_[open].alternative)
+      continue;
     if (token.text == "(" || token.text == "[" || token.text == "{") ++depth;
     if ((token.text == ")" || token.text == "]" || token.text == "}") && --depth == 0) return i;
   }
@@ -170,7 +183,9 @@ std::size_t Tokens::match_back(std::size_t close) const {
   int depth = 0;
   for (std::size_t i = close + 1; i-- > 0;) {
     const Token& token = all_[i];
-    if (token.kind != TokenKind::kSymbol || token.directive != all_[close].directive) continue;
+    if (token.kind != TokenKind::kSymbol || token.directive != all_[close].directive ||
+        token.alternative > all_[close].alternative)
+      continue;
     if (token.text == ")" || token.text == "]" || token.text == "}") ++depth;
     if ((token.text == "(" || token.text == "[" || token.text == "{") && --depth == 0) return i;
   }

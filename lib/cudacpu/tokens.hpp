@@ -14,7 +14,8 @@ struct Token {
   TokenKind kind = TokenKind::kSpace;
   std::string_view text;
   int line = 1;
-  int directive = 0;  ///< number of the preprocessor directive that it stands in, 0: none
+  int directive = 0;    ///< number of the preprocessor directive that it stands in, 0: none
+  int alternative = 0;  ///< #else branches that it stands in
   std::string before, after;
   bool dropped = false;  ///< only its line ends are left
 

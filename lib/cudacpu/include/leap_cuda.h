@@ -1,6 +1,9 @@
 // CUDA C++ for a C++ compiler: what <cuda_runtime.h> declares. Compiled once, ahead of candidates.
 #pragma once
 
+#include <math.h>
+#include <stdlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cassert>

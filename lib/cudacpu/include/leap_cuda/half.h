@@ -167,9 +167,9 @@ LEAP_HALF2(__nv_bfloat16, __nv_bfloat162, __nv_bfloat162_raw)
   LEAP_HALF_BINARY(H, H2, __hadd_rn, __hadd2_rn, a + b)                                  \
   LEAP_HALF_BINARY(H, H2, __hsub_rn, __hsub2_rn, a - b)                                  \
   LEAP_HALF_BINARY(H, H2, __hmul_rn, __hmul2_rn, a* b)                                   \
-  LEAP_HALF_BINARY(H, H2, __hadd_sat, __hadd2_sat, saturate(a + b))                      \
-  LEAP_HALF_BINARY(H, H2, __hsub_sat, __hsub2_sat, saturate(a - b))                      \
-  LEAP_HALF_BINARY(H, H2, __hmul_sat, __hmul2_sat, saturate(a* b))                       \
+  LEAP_HALF_BINARY(H, H2, __hadd_sat, __hadd2_sat, __saturatef(a + b))                      \
+  LEAP_HALF_BINARY(H, H2, __hsub_sat, __hsub2_sat, __saturatef(a - b))                      \
+  LEAP_HALF_BINARY(H, H2, __hmul_sat, __hmul2_sat, __saturatef(a* b))                       \
   LEAP_HALF_BINARY(H, H2, __hmax, __hmax2, fmaxf(a, b))                                  \
   LEAP_HALF_BINARY(H, H2, __hmin, __hmin2, fminf(a, b))                                  \
   LEAP_HALF_BINARY(H, H2, __hmax_nan, __hmax2_nan, a != a || b != b ? NAN : fmaxf(a, b)) \
@@ -203,7 +203,7 @@ LEAP_HALF2(__nv_bfloat16, __nv_bfloat162, __nv_bfloat162_raw)
     return H(fmaf(a.f(), b.f(), c.f()));                                                 \
   }                                                                                      \
   inline H __hfma_sat(const H& a, const H& b, const H& c) {                              \
-    return H(saturate(fmaf(a.f(), b.f(), c.f())));                                       \
+    return H(__saturatef(fmaf(a.f(), b.f(), c.f())));                                       \
   }                                                                                      \
   inline H __hfma_relu(const H& a, const H& b, const H& c) {                             \
     return H(fmaxf(fmaf(a.f(), b.f(), c.f()), 0.0f));                                    \

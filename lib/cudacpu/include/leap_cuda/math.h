@@ -206,9 +206,6 @@ inline float erfcinvf(float x) {
 inline float fdividef(float a, float b) {
   return a / b;
 }
-inline float saturate(float x) {
-  return fminf(fmaxf(x, 0.0f), 1.0f);
-}
 inline double cyl_bessel_i0(double x) {
   return std::cyl_bessel_i(0.0, fabs(x));
 }
@@ -253,7 +250,7 @@ inline float __fdividef(float a, float b) {
   return a / b;
 }
 inline float __saturatef(float x) {
-  return saturate(x);
+  return fminf(fmaxf(x, 0.0f), 1.0f);
 }
 inline float __frsqrt_rn(float x) {
   return 1.0f / sqrtf(x);
