@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent / "cudacpu"
 KIT = str(pathlib.Path(sys.argv.pop(1)).resolve())
-PROGRAMS = ("launches", "features", "libraries", "thrust", "faults")
+PROGRAMS = ("launches", "forms", "features", "libraries", "thrust", "faults")
 
 
 def commands(*words):

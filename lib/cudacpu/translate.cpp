@@ -155,6 +155,9 @@ class Translator {
     } else if (text == "__cluster_dims__") {
       find(t_[i].line, "interface_error",
            "not covered by the emulation: thread block clusters (__cluster_dims__)");
+    } else if (is_one_of(text, {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaFuncSetAttribute",
+                                "cudaFuncSetCacheConfig"})) {
+      uncast(i);
     } else if (text == "reinterpret_cast") {
       const std::size_t open = t_.next(i);
       std::size_t close = open;
@@ -167,6 +170,18 @@ class Translator {
         t_[i].before = "::leap_cuda::kernel_handle";
       }
     }
+  }
+
+  /// Functions that take a kernel: by its type it is known, whatever it is cast to.
+  void uncast(std::size_t i) {
+    const std::size_t call = t_.next(i);
+    const std::size_t open = t_.is(call, "(") ? t_.next(call) : kNone;
+    const std::size_t close = t_.is(open, "(") ? t_.match(open) : kNone;
+    if (close == kNone) return;
+    std::string type;
+    for (std::size_t k = open + 1; k < close; ++k)
+      if (t_[k].kind != TokenKind::kSpace) type += t_[k].text;
+    if (type == "void*" || type == "constvoid*" || type == "voidconst*") t_.drop(open, close + 1);
   }
 
   void replace(std::size_t i, std::string text) {
