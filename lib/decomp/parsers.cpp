@@ -11,6 +11,8 @@ extern const char kSplitServe[];
 
 namespace {
 
+constexpr int kTooMuch = 3;  // the child's status when a text is nested too deep or too large
+
 sandbox::Settings settings_of(sandbox::Mode mode, const char* language_source) {
   sandbox::Settings settings;
   settings.mode = mode;
@@ -28,8 +30,10 @@ Json Parsers::ask(const std::string& language, const Json& request) {
   child.kind = "split";
   child.input = jsonl::dump(request);
   child.limits.file_mb = 64;  // libclang's precompiled header
+  child.limits.wall_s = 300;  // it is CPU time that a hard text takes
   verify::Lease lease(language == "cpp" ? cpp_ : python_);
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  std::string trouble;
+  for (int attempt = 0; attempt < 3; ++attempt) {
     try {
       lease.box().start(child);
       sandbox::Fields message;
@@ -37,15 +41,23 @@ Json Parsers::ask(const std::string& language, const Json& request) {
       while (lease.box().next(message)) {
         if (!message.empty()) text = message[0];
       }
-      Json answer = text.empty() ? Json() : jsonl::parse(text);
-      const std::string_view missing = records::text_of(answer, "unavailable");
-      if (!missing.empty()) throw Error(std::string(missing));
-      return answer;
-    } catch (const sandbox::Fault&) {
+      if (!text.empty()) {
+        Json answer = jsonl::parse(text);
+        const std::string_view missing = records::text_of(answer, "unavailable");
+        if (!missing.empty()) throw Error(std::string(missing));
+        return answer;
+      }
+      const sandbox::Ended& ended = lease.box().ended();
+      const bool own = ended.end == sandbox::End::kCpu || ended.end == sandbox::End::kMemory ||
+                       ended.end == sandbox::End::kSignal || ended.code == kTooMuch;
+      if (own) return nullptr;
+      trouble = "the parser ended with status " + std::to_string(ended.code) + ": " + ended.err;
+    } catch (const sandbox::Fault& fault) {
+      trouble = fault.what();
       lease.renew();
     }
   }
-  return nullptr;
+  throw Error("code could not be parsed: " + trouble);
 }
 
 std::string language_of(const Json& task) {

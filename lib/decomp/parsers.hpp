@@ -15,7 +15,7 @@ class Parsers {
   explicit Parsers(sandbox::Mode mode);
 
   /// What the child answers; null when the code was too much for it. Error when there is no sandbox or no
-  /// parser.
+  /// parser, or the parser does not work.
   Json ask(const std::string& language, const Json& request);
 
  private:

@@ -262,6 +262,7 @@ Json Recombiner::recombination_of(const Found& found) const {
   const Recombination& result = *found.result;
   Json out = {{"programs", result.programs}, {"evaluated", result.evaluated}, {"solved", result.solved},
               {"tests", result.tests},       {"settled", result.settled},     {"mode", result.mode}};
+  if (!result.why.empty()) out["why"] = result.why;
   if (options_.boxes > 0) {
     Json boxes = Json::array();
     result.outcomes.for_each_box([&](const Box& box) {
