@@ -69,8 +69,10 @@ std::vector<std::vector<bool>> redefinitions(const Decomposition& decomposition,
   if (asked.empty()) return out;
   const Json answer = parsers.ask(language, {{"bind", asked}});
   for (std::size_t i = 0; i < places.size(); ++i) {
-    out[places[i].first][places[i].second] =
-        answer.is_array() && i < answer.size() && answer[i].is_boolean() && answer[i].get<bool>();
+    // One that is too much for the parser does not hide the others, nor itself.
+    const Json own = answer.is_array() ? answer : parsers.ask(language, {{"bind", Json::array({asked[i]})}});
+    const std::size_t at = answer.is_array() ? i : 0;
+    out[places[i].first][places[i].second] = !own.is_array() || own.at(at).get<bool>();
   }
   return out;
 }

@@ -230,6 +230,13 @@ TEST_CASE("implementations that take another's place are found", "[decomp]") {
     INFO(code);
     CHECK(flagged(code));
   }
+  // A text that takes the parser down hides nobody's doing.
+  Decomposition three;
+  three.functions = {{"f", {"other = 1" + std::string(300000, '('), "x = other"}}, {"other", {"f = 1"}}};
+  three.functions[0].implementations.push_back("other = " + std::string(1 << 22, '-') + "1");
+  const auto marks = redefinitions(three, "python", parsers);
+  CHECK_FALSE(marks[0][1]);
+  CHECK(marks[1][0]);
   CHECK(flagged("int f() { return 1; }\nint other(int x) { return 2; }", "cpp"));
   CHECK(flagged("#define other(x) 3\nint f() { return 1; }", "cpp"));
   CHECK(flagged("int main() { }", "cpp"));
