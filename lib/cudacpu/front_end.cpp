@@ -44,8 +44,9 @@ const std::set<std::string_view> kBothSides = {
     "malloc", "free", "memcpy", "memset", "swap", "isnan", "isinf", "fmin",  "fmax", "assert"};
 
 // Host code of the standard library that models call from kernels.
-const std::set<std::string_view> kHostNames = {"rand",    "srand", "fprintf", "fopen", "puts",
-                                               "putchar", "exit",  "getenv",  "time"};
+const std::set<std::string_view> kHostNames = {"rand",        "srand",      "fprintf",    "fopen", "puts",
+                                               "putchar",     "exit",       "getenv",     "time",  "sort",
+                                               "stable_sort", "accumulate", "nth_element"};
 constexpr std::array<std::string_view, 8> kHostTypes = {
     "std::vector<",        "std::basic_string<", "std::string'",        "std::map<",
     "std::unordered_map<", "std::list<",         "std::basic_ostream<", "std::ostream'"};
@@ -128,8 +129,8 @@ std::string explain(const Message& error, const std::vector<Message>& notes, std
     if (side.empty()) side = found;
   }
   if (side.empty()) return "";
-  if (has(text, "no matching function for call to") && all &&
-      ((own && !kBothSides.count(name)) || kHostNames.count(name)))
+  if (has(text, "no matching function for call to") &&
+      ((all && own && !kBothSides.count(name)) || (!own && kHostNames.count(name))))
     return side + ": " + name;
   if (has(side, "a __host__ function"))
     for (const std::string_view type : kHostTypes)

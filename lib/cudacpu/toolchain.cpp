@@ -70,7 +70,12 @@ std::vector<std::string> flags(Build build) {
 /// What a candidate is compiled with beside flags(). The checker stands for the sanitizers' libraries.
 std::vector<std::string> checks(Build build) {
   if (build == Build::kFast) return {};
+  // Structures that go by value into functions are seen only where those are inlined.
   return {"-O1",
+          "-finline-functions",
+          "-finline-small-functions",
+          "--param=max-inline-insns-auto=60",
+          "--param=early-inlining-insns=40",
           "-g1",
           "-gdwarf-4",
           "-fno-aggressive-loop-optimizations",

@@ -257,6 +257,16 @@ __global__ void dynamic_none_k(float* y) {
 }
 CASE(dynamic_none) { dynamic_none_k<<<1, 64>>>(zeros<float>(64)); }
 
+__global__ void dynamic_negative_k(const int* x, int* y) {
+  extern __shared__ int counts[];
+  counts[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&counts[x[threadIdx.x] - 50], 1);  // FAULT out_of_bounds
+  __syncthreads();
+  y[threadIdx.x] = counts[threadIdx.x];
+}
+CASE(dynamic_negative) { dynamic_negative_k<<<1, 64, 256>>>(filled<int>(64, 97, 1), zeros<int>(64)); }
+
 __global__ void into_the_next_k(float* y) {
   __shared__ float a[32];
   __shared__ float b[32];
@@ -530,6 +540,36 @@ __global__ void half_words_k(const float* x, float* y) {
   y[threadIdx.x] = __half2float(s[threadIdx.x ^ 33]);        // FAULT race
 }
 CASE(half_words) { half_words_k<<<1, 64>>>(floats(64), zeros<float>(64)); }
+
+__device__ float3 plus(float3 a, float3 b) {
+  return make_float3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+__global__ void structures_unsynced_k(const float* x, float* y) {
+  __shared__ float3 s[64];
+  int t = threadIdx.x;
+  s[t] = make_float3(x[t], 1, 2);            // FAULT race
+  if (t < 32) s[t] = plus(s[t], s[t + 32]);  // FAULT race
+  if (t == 0) *y = s[0].x;
+}
+CASE(structures_unsynced) { structures_unsynced_k<<<1, 64>>>(floats(64), zeros<float>(1)); }
+
+struct Best {
+  float value;
+  int index, pad[4];
+};
+__device__ Best better(const Best& a, const Best& b) {
+  return a.value >= b.value ? a : b;  // FAULT race
+}
+__global__ void best_unsynced_k(const float* x, int* y) {
+  __shared__ Best s[64];
+  int t = threadIdx.x;
+  s[t] = Best{x[t], t, {0, 0, 0, 0}};
+  __syncthreads();
+  for (int d = 32; d > 0; d /= 2)
+    if (t < d) s[t] = better(s[t], s[t + d]);  // FAULT race
+  if (t == 0) *y = s[0].index;
+}
+CASE(best_unsynced) { best_unsynced_k<<<1, 64>>>(floats(64), zeros<int>(1)); }
 
 __global__ void partials_unsynced_k(const float* x, float* y) {
   __shared__ float partial[4];

@@ -12,6 +12,8 @@ thread_local Checker* here = nullptr;
 
 namespace {
 
+constexpr std::size_t kLead = 64 << 10;  // before the first array: negative indices end there
+
 Checker& the_checker() {
   if (!checker) checker = new Checker;
   return *checker;
@@ -60,7 +62,7 @@ void launch_begin(const Launch& launch) {
   c.barrier_lines.clear();
   for (const SharedVariable& v : c.shared) set_addressable(c.arena_valid, v.offset, v.bytes, false);
   c.shared.clear();
-  if (launch.dynamic_shared) shared_variable(c.arena, launch.dynamic_shared, "(dynamic)", launch.line);
+  if (launch.dynamic_shared) shared_variable(c.arena + kLead, launch.dynamic_shared, "(dynamic)", launch.line);
 }
 
 void launch_end(const Launch&) {
@@ -219,11 +221,11 @@ void begin_trial() {
 void end_trial() {}
 
 unsigned char* shared_arena() {
-  return the_checker().arena;
+  return the_checker().arena + kLead;
 }
 
 std::size_t shared_arena_bytes() {
-  return Checker::kArena;
+  return Checker::kArena - kLead;
 }
 
 }  // namespace check
