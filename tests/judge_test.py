@@ -7,11 +7,12 @@ process and no file may be left.
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from leftovers import leftovers  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 LIMITS = {"cpu_s": 0.6, "wall_s": 6, "memory_mb": 256, "output_kb": 256}
@@ -460,21 +461,6 @@ def records():
             lines.append({"id": f"{group}:{at}", "task": task, "rollouts": [{"turns": [dict(t)]} for _, _, t in part]})
             names += [(name, statuses) for name, statuses, _ in part]
     return lines, names
-
-
-def leftovers():
-    """Processes of sandboxes that no living tool owns, and files in the temporary directory."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes()
-                parent = int(re.search(r"PPid:\s+(\d+)", (entry / "status").read_text())[1])
-            except (OSError, TypeError):
-                continue
-            if b"<supervisor>" in words and parent == 1:
-                found.append(words)
-    return found + [p for p in pathlib.Path(tempfile.gettempdir()).glob("leap-??????")]
 
 
 class Judge(unittest.TestCase):

@@ -190,7 +190,7 @@ class Words(unittest.TestCase):
                 return set().union(*map(members, value))
             if not isinstance(value, dict):
                 return set()
-            inner = [members(v) for k, v in value.items() if k not in ("args", "kwargs", "expect", "got", "want")]
+            inner = [members(v) for k, v in value.items() if k not in ("args", "kwargs", "expect", "got", "want", "sizes", "benchmark_size")]
             return set(value).union(*inner)
 
         for line in lines:

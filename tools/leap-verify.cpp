@@ -16,6 +16,20 @@ int main(int argc, char** argv) {
   flags.add_flag("--first-failure", options.verify.first_failure, "Stop a program at its first failing case");
   flags.add_option("--cache", options.verify.cache, "Keep verdicts and compiled programs here, by content")
       ->type_name("DIR");
+  auto& kernel = options.verify.kernel;
+  flags
+      .add_option("--arch", kernel.arch,
+                  "Device whose limits kernels are held to: sm_80, sm_90 (default sm_80)")
+      ->type_name("NAME");
+  flags
+      .add_option(
+          "--order", kernel.order,
+          "Order of threads and blocks of kernels: 0 forward (default), 1 reverse, else a shuffle's seed")
+      ->type_name("N");
+  flags.add_flag("--allow-host", kernel.allow_host,
+                 "Kernels whose work was done by the host are ok, with a flag");
+  flags.add_flag("--all", kernel.all, "Run all trials of a kernel, not only up to the first that fails");
+  flags.add_option("--seed", kernel.seed, "Seed of the inputs of kernels (default 0)")->type_name("S");
   auto* lint =
       flags.add_flag("--lint-problem", options.lint_problem,
                      "Add `lint`: can a problem be passed by an empty, constant or echoing program?");

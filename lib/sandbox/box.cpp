@@ -254,7 +254,11 @@ pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, i
 
 Box::Box(const Settings& settings) {
   const bool contained = settings.mode != Mode::kNone;
-  shares_ = contained && settings.shared_fd >= 0;
+  std::string shared_names;
+  if (contained) {
+    shares_ = settings.shared.size();
+    for (const auto& [name, fd] : settings.shared) shared_names += (shared_names.empty() ? "" : "|") + name;
+  }
   std::string trouble;
   // Root becomes nobody first; where nobody may not make namespaces, it stays root and children may not fork.
   for (const bool as_nobody : {true, false}) {
@@ -270,8 +274,8 @@ Box::Box(const Settings& settings) {
       work_dir_ = pattern;
     }
     const std::string work = contained ? "/tmp" : work_dir_;
-    std::string script = "settings = ('" + work + "', '" + (contained ? "1" : "0") + "', '" +
-                         (settings.shared_fd >= 0 ? settings.shared_name : "") + "')\nsettings_filter = ";
+    std::string script = "settings = ('" + work + "', '" + (contained ? "1" : "0") + "', '" + shared_names +
+                         "')\nsettings_filter = ";
     script += contained ? python_bytes(filter_for_children(as_nobody || !root)) : "b''";
     script += std::string("\n") + kSupervisor + "\n" + settings.extension + "\nmain()\n";
     const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
@@ -284,7 +288,7 @@ Box::Box(const Settings& settings) {
       Fd filter = memory_file(filter_for_all());
       argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
       fds.push_back(filter.get());
-      if (settings.shared_fd >= 0) fds.push_back(settings.shared_fd);
+      for (const auto& [name, fd] : settings.shared) fds.push_back(fd);
       argv.insert(argv.end(), {kPython, "-s", "-S", "-c"});
       argv.push_back("import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))");
       try {
@@ -427,9 +431,10 @@ void Box::keep(const std::string& name, const std::string& bytes) {
 void Box::start(const Child& child) {
   const Limits& limits = child.limits;
   char numbers[200];
-  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d", limits.cpu_s, limits.wall_s,
+  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d %d", limits.cpu_s, limits.wall_s,
                 static_cast<long>(limits.memory_mb) << 10, limits.output_kb,
-                static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages);
+                  static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages,
+                  limits.reserves ? 1 : 0);
   std::string argv;
   for (const std::string& argument : child.arguments) {
     if (!argv.empty()) argv += '\0';

@@ -42,6 +42,7 @@ struct Limits {
   int output_kb = 1024;
   int file_mb = 16;  ///< of any file the child writes
   int processes = 64;
+  bool reserves = false;  ///< may reserve more addresses than memory: what is resident counts alone
 };
 
 enum class End { kExit, kSignal, kCpu, kWall, kMemory, kOutput, kStopped };
@@ -74,8 +75,9 @@ struct Settings {
   std::string extension;  ///< Python source run in the supervisor's name space before it serves: more kinds
                           ///< of children
   int tmp_mb = 64;
-  int shared_fd = -1;       ///< a sealed file in memory for the programs of the system that run inside ..
-  std::string shared_name;  ///< .. and its name in their working directory
+  /// Sealed files in memory for the programs of the system that run inside: names in their working directory,
+  /// descriptors.
+  std::vector<std::pair<std::string, int>> shared{};
 };
 
 /// Starts a process by posix_spawn from a thread that lives as long as the program (a sandbox dies with the
@@ -111,7 +113,7 @@ class Box {
   /// A file of the working directory, which the next start empties; "" when there is none.
   std::string fetch(const std::string& name);
   pid_t pid() const { return pid_; }
-  bool shares() const { return shares_; }  ///< holds the shared file of its settings
+  std::size_t shares() const { return shares_; }  ///< number of shared files that it holds
 
  private:
   void write_frame(const Fields& fields);
@@ -120,7 +122,8 @@ class Box {
 
   pid_t pid_ = -1;
   int control_ = -1;
-  bool running_ = false, shares_ = false;
+  bool running_ = false;
+  std::size_t shares_ = 0;
   double patience_s_ = 60;
   std::deque<double> waiting_;  ///< how long each waiting child may take
   Ended ended_;

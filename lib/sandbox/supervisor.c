@@ -68,6 +68,7 @@ typedef struct {
   double cpu_s, wall_s;
   long memory_kb, output_kb, file_kb, processes;
   int messages; /* it is stopped after this many; 0: no end */
+  int reserves; /* addresses without end: what is resident counts alone */
 } Limits;
 
 static struct {
@@ -75,7 +76,8 @@ static struct {
   int control;
   bool contained; /* a pid namespace of our own, of which we are the first process */
   char work_dir[512];
-  char shared[512]; /* name of a sealed file, open as fd kSharedFd, for programs of the system; or "" */
+  char shared[1024]; /* names of sealed files, open as kSharedFd, .., for programs of the system; '|' between */
+  int shared_count;
   struct sock_fprog filter;
   long base_kb; /* address space of this process */
   int cores;
@@ -366,8 +368,8 @@ static void enter(const Limits* limits, const int files[5], int program, bool sh
   if (program >= 0) dup3(copies[5], 5, O_CLOEXEC);
   if (shared) {
     for (int fd = 5; fd < kSharedFd; ++fd) close(fd);
-    fcntl(kSharedFd, F_SETFD, 0);
-    close_from(kSharedFd + 1);
+    for (int i = 0; i < self.shared_count; ++i) fcntl(kSharedFd + i, F_SETFD, 0);
+    close_from(kSharedFd + self.shared_count);
   } else {
     close_from(program >= 0 ? 6 : 5);
   }
@@ -380,7 +382,7 @@ static void enter(const Limits* limits, const int files[5], int program, bool sh
   lower(RLIMIT_MSGQUEUE, 0, 0);
   lower(RLIMIT_NOFILE, 256, 256);
   lower(RLIMIT_NPROC, (rlim_t)limits->processes, (rlim_t)limits->processes);
-  lower(RLIMIT_AS, (rlim_t)limits->memory_kb << 10, (rlim_t)limits->memory_kb << 10);
+  if (!limits->reserves) lower(RLIMIT_AS, (rlim_t)limits->memory_kb << 10, (rlim_t)limits->memory_kb << 10);
   if (self.filter.len &&
       (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &self.filter)))
     _exit(126);
@@ -456,6 +458,20 @@ static void make_directories(char* path) {
     *slash = 0;
     mkdir(path, 0777);
     *slash = '/';
+  }
+}
+
+/* Links to the sealed files. */
+static void place_shared(void) {
+  const char* name = self.shared;
+  for (int i = 0; i < self.shared_count; ++i) {
+    const int size = (int)strcspn(name, "|");
+    char path[1700], target[64];
+    snprintf(path, sizeof path, "%s/%.*s", self.work_dir, size, name);
+    make_directories(path);
+    snprintf(target, sizeof target, "/proc/self/fd/%d", kSharedFd + i);
+    if (symlink(target, path) != 0) leave();
+    name += size + (name[size] == '|');
   }
 }
 
@@ -628,9 +644,9 @@ static void start(const Frame* request) {
   const View program_name = field(request, 5), message = field(request, 6);
   char numbers[256];
   Limits limits = {0};
-  sscanf(text(field(request, 2), numbers, sizeof numbers), "%lf %lf %ld %ld %ld %ld %d", &limits.cpu_s,
+  sscanf(text(field(request, 2), numbers, sizeof numbers), "%lf %lf %ld %ld %ld %ld %d %d", &limits.cpu_s,
          &limits.wall_s, &limits.memory_kb, &limits.output_kb, &limits.file_kb, &limits.processes,
-         &limits.messages);
+         &limits.messages, &limits.reserves);
   limits.memory_kb += native ? 32 << 10 : self.base_kb;
   if (!clean(self.work_dir, 0) || (self.contained && !clean("/dev/shm", 0))) {
     begin_answer("ended");
@@ -641,14 +657,8 @@ static void start(const Frame* request) {
     send_answer();
     return;
   }
-  const bool shared = self.shared[0] && is(kind, "binary") && !program_name.size;
-  if (shared) {
-    char path[1100], target[64];
-    snprintf(path, sizeof path, "%s/%s", self.work_dir, self.shared);
-    make_directories(path);
-    snprintf(target, sizeof target, "/proc/self/fd/%d", kSharedFd);
-    if (symlink(target, path) != 0) leave();
-  }
+  const bool shared = self.shared_count > 0 && is(kind, "binary") && !program_name.size;
+  if (shared) place_shared();
   place_files(request, 7);
   const View nothing = {"", 0};
   const int inp = new_file(field(request, 3)), out = new_file(nothing);
@@ -803,6 +813,8 @@ __attribute__((visibility("default"))) void leap_set_up(int control, const char*
   self.contained = contained;
   snprintf(self.work_dir, sizeof self.work_dir, "%s", work_dir);
   snprintf(self.shared, sizeof self.shared, "%s", contained ? shared : "");
+  self.shared_count = self.shared[0] != 0;
+  for (const char* at = self.shared; *at; ++at) self.shared_count += *at == '|';
   self.filter.len = (unsigned short)(filter_size / sizeof(struct sock_filter));
   self.filter.filter = must(malloc(filter_size + 1));
   memcpy(self.filter.filter, filter, filter_size);

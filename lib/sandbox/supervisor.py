@@ -6,7 +6,7 @@ import sys
 
 WORK_DIR = settings[0]
 CONTAINED = settings[1] == "1"  # a pid namespace of our own, of which we are the first process
-SHARED = settings[2]  # name of a sealed file, open as fd 7, for programs of the system; or ""
+SHARED = settings[2]  # names of sealed files, open as 7, 8, .., for programs of the system, with "|" between them
 FILTER = settings_filter  # BPF program for children, or b""
 CONTROL, LIBRARY = 4, 5
 RECEIVE, SEND = 3, 4  # a child's pipes from and to the supervisor

@@ -10,6 +10,7 @@
 namespace leap::verify {
 
 extern const char kDriver[];
+extern const char kFrames[];
 
 namespace {
 
@@ -145,7 +146,8 @@ std::vector<CppSource> cpp_server(const std::string& code, const std::string& en
   return {{"solution.cpp", all + "#include \"driver.h\"\n" + candidate_part(code) +
                                "void leap_driver_run() { leap_driver::serve(" +
                                address_of(code, entry_point) + "); }\n"},
-          {"driver.h", kDriver}};
+          {"driver.h", kDriver},
+          {"frames.h", kFrames}};
 }
 
 std::vector<CppSource> cpp_tester(const std::string& tests, const std::string& call,
@@ -167,7 +169,7 @@ std::vector<CppSource> cpp_tester(const std::string& tests, const std::string& c
     text += "void leap_driver_run() {\n" + tests + "\n}\n";
   else
     text += tests + "\nvoid leap_driver_run() { " + call + "(" + entry_point + "); }\n";
-  return {{"tests.cpp", text}, {"driver.h", kDriver}};
+  return {{"tests.cpp", text}, {"driver.h", kDriver}, {"frames.h", kFrames}};
 }
 
 std::vector<CppSource> cpp_together(const std::string& code, const std::string& entry_point,
@@ -197,7 +199,7 @@ std::vector<CppSource> cpp_together(const std::string& code, const std::string& 
   } else {
     text += candidate_part(code) + body;
   }
-  return {{"solution.cpp", text}, {"driver.h", kDriver}};
+  return {{"solution.cpp", text}, {"driver.h", kDriver}, {"frames.h", kFrames}};
 }
 
 }  // namespace leap::verify

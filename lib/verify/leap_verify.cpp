@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "base/error.hpp"
 #include "jsonl/lines.hpp"
 #include "records/records.hpp"
@@ -50,6 +53,9 @@ void run(cli::Tool& tool, const cli::StreamOptions& stream, const ToolOptions& o
   }
   if (!options.explain.empty()) return explain(stream, options);
   Options settings = options.verify;
+  // What lines beside each other leave free.
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  settings.kernel.workers = static_cast<unsigned>(std::max(1, stream.jobs > 0 ? cores / stream.jobs : 1));
   settings.first_failure = settings.first_failure || options.lint_problem;
   Verifier verifier(settings);
   Summary summary;

@@ -75,6 +75,19 @@ std::vector<Probe> function_probes(const Json& task, const Json& check, bool pyt
   return out;
 }
 
+/// Runs programs that do nothing of what is asked.
+void probe_programs(Verifier& verifier, const Json& task, const Json& check, Json& passed_by, Json& error) {
+  const bool python = text_of(task, "language") != "cpp";
+  const auto probes =
+      text_of(check, "type") == "stdio" ? stdio_probes(check, python) : function_probes(task, check, python);
+  for (const Probe& probe : probes) {
+    if (probe.code.empty() || (!passed_by.empty() && passed_by.back() == probe.name)) continue;
+    const Json verdict = verifier.verdict(task, probe.code);
+    if (verdict["status"] == "ok") passed_by.push_back(probe.name);
+    if (verdict["status"] == "problem_error" && error.is_null()) error = verdict["feedback"];
+  }
+}
+
 }  // namespace
 
 void lint(Verifier& verifier, Json& record) {
@@ -82,22 +95,21 @@ void lint(Verifier& verifier, Json& record) {
   if (!task || !task->is_object()) throw RecordError("task: missing");
   const Json* check = find(*task, "check");
   if (!check || !check->is_object()) throw RecordError("task.check: missing");
-  const bool python = text_of(*task, "language") != "cpp";
-  const auto probes = text_of(*check, "type") == "stdio" ? stdio_probes(*check, python)
-                                                         : function_probes(*task, *check, python);
+  const std::string id = records::id_of(record);
   Json passed_by = Json::array(), error;
-  for (const Probe& probe : probes) {
-    if (probe.code.empty() || (!passed_by.empty() && passed_by.back() == probe.name)) continue;
-    const Json verdict = verifier.verdict(*task, probe.code);
-    if (verdict["status"] == "ok") passed_by.push_back(probe.name);
-    if (verdict["status"] == "problem_error" && error.is_null()) error = verdict["feedback"];
+  if (text_of(*check, "type") == "kernel") {
+    const auto probes = verifier.probe_kernel(*task, id);
+    passed_by = probes.passed_by;
+    if (!probes.error.empty()) error = probes.error;
+  } else {
+    probe_programs(verifier, *task, *check, passed_by, error);
   }
   Json lint = {{"gameable", !passed_by.empty()}, {"passed_by", passed_by}};
   const Json* solution = find(*task, "solution");
   if (solution && solution->is_string()) {
     for (int run = 0; run < 2; ++run) {
       const Json verdict =
-          verifier.verdict(*task, records::code_of_turn({{"code", solution->get<std::string>()}}, *task));
+          verifier.verdict(*task, records::code_of_turn({{"code", solution->get<std::string>()}}, *task), id);
       lint["solution"] = verdict["status"];
       if (verdict["status"] == "ok") continue;
       lint["solution_feedback"] = verdict["feedback"];

@@ -44,7 +44,7 @@ std::unique_ptr<sandbox::Box> Pool::fresh() const {
 }
 
 Pool::~Pool() {
-  if (settings_.shared_fd >= 0) close(settings_.shared_fd);
+  for (const auto& [name, fd] : settings_.shared) close(fd);
 }
 
 void Pool::share(const std::string& name, std::string_view bytes) {
@@ -63,14 +63,13 @@ void Pool::share(const std::string& name, std::string_view bytes) {
   }
   std::vector<std::unique_ptr<sandbox::Box>> old;
   std::lock_guard lock(mutex_);
-  settings_.shared_fd = fd;
-  settings_.shared_name = name;
+  settings_.shared.emplace_back(name, fd);
   old.swap(idle_);
 }
 
 void Pool::give(std::unique_ptr<sandbox::Box> box) {
   std::lock_guard lock(mutex_);
-  if (settings_.shared_fd >= 0 && settings_.mode != sandbox::Mode::kNone && !box->shares()) return;
+  if (settings_.mode != sandbox::Mode::kNone && box->shares() != settings_.shared.size()) return;
   idle_.push_back(std::move(box));
 }
 
@@ -118,8 +117,10 @@ bool twice(Lease& lease, const Job& job) {
   return false;
 }
 
-/// The compiler's words about the candidate's file: without paths of the machine, about 1,500 bytes.
-std::string compiler_message(const std::string& raw, int& line) {
+}  // namespace
+
+std::string compiler_message(const std::string& raw, int& line, const std::string& file) {
+  const std::string head = file + ":";
   std::string out;
   bool own = false;
   std::size_t at = 0;
@@ -129,11 +130,12 @@ std::string compiler_message(const std::string& raw, int& line) {
     if (end == std::string::npos) end = text.size();
     std::string one = text.substr(at, end - at);
     at = end + 1;
-    if (one.rfind("solution.cpp:", 0) == 0) {
-      own = one.size() > 13 && std::isdigit(static_cast<unsigned char>(one[13])) &&
+    if (one.rfind(head, 0) == 0) {
+      own = one.size() > head.size() && std::isdigit(static_cast<unsigned char>(one[head.size()])) &&
             one.find(" note: ") == std::string::npos;
-      if (own && line == 0 && one.find("error:") != std::string::npos) line = std::atoi(one.c_str() + 13);
-      one.replace(0, 13, "line ");
+      if (own && line == 0 && one.find("error:") != std::string::npos)
+        line = std::atoi(one.c_str() + head.size());
+      one.replace(0, head.size(), "line ");
     } else if (!one.empty() && one[0] != ' ') {
       // The linker's words, without its file names.
       own = false;
@@ -147,8 +149,6 @@ std::string compiler_message(const std::string& raw, int& line) {
   }
   return out;
 }
-
-}  // namespace
 
 Program compile_python(Pool& pool, const std::string& source) {
   Program program;

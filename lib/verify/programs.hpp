@@ -30,7 +30,7 @@ class Pool {
   std::unique_ptr<sandbox::Box> take();
   std::unique_ptr<sandbox::Box> fresh() const;
   void give(std::unique_ptr<sandbox::Box> box);
-  /// Sandboxes from now on hold `bytes` as a sealed file of this name. Once.
+  /// Sandboxes from now on hold `bytes` as a sealed file of this name.
   void share(const std::string& name, std::string_view bytes);
   ~Pool();
 
@@ -61,6 +61,10 @@ class Lease {
 
 /// The Python source of the harness, the extension of every supervisor.
 std::string harness_source();
+
+/// The compiler's words about the candidate's file: without paths of the machine, about 1,500 bytes. `line`
+/// gets that of the first error, if it is 0.
+std::string compiler_message(const std::string& raw, int& line, const std::string& file = "solution.cpp");
 
 /// Byte code; a syntax error is `failed`.
 Program compile_python(Pool& pool, const std::string& source);

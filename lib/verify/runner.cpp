@@ -108,10 +108,9 @@ void Runner::judge_end(const Ended& ended, bool complete, Result& result) const 
   }
 }
 
-/// Known-good code in a sandbox of its own: does the harness work at all?
-bool Runner::canary() {
+bool sandbox_works(const Pool& pool) {
   try {
-    auto box = candidates_.fresh();
+    auto box = pool.fresh();
     Child child;
     child.kind = "binary";
     child.arguments = {"/usr/bin/python3", "-I", "-S", "-c", "print(6 * 7)"};
@@ -133,7 +132,7 @@ Result Runner::steady(const Once& once) {
       try {
         return once(limits);
       } catch (const sandbox::Fault&) {
-        const bool works = attempt == 0 || canary();
+        const bool works = attempt == 0 || sandbox_works(candidates_);
         ahead_ = false;
         lease_.renew();
         if (attempt == 0) continue;

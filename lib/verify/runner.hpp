@@ -73,7 +73,6 @@ class Runner {
   void read_error(const sandbox::Fields& message, std::size_t first, Result& result) const;
   template <class Once>
   Result steady(const Once& once);
-  bool canary();
 
   Pool& candidates_;
   Pool& judges_;
@@ -83,6 +82,9 @@ class Runner {
   bool ahead_ = false;      ///< the next test has been started
   bool timed_out_ = false;  ///< a case clearly exceeded the CPU limit: later ones get no second try
 };
+
+/// Known-good code in a sandbox of its own: does the harness work at all?
+bool sandbox_works(const Pool& pool);
 
 enum class Checked { kAccepted, kWrong, kBroken };
 

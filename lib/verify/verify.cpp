@@ -19,19 +19,21 @@
 #include "records/records.hpp"
 #include "verify/cache.hpp"
 #include "verify/cpp.hpp"
+#include "verify/kernel_judge.hpp"
 #include "verify/runner.hpp"
 #include "verify/value.hpp"
+#include "verify/words.hpp"
 
 namespace leap::verify {
 
 extern const char kDriver[];
+extern const char kFrames[];
 
 namespace {
 
 using records::find;
 using records::text_of;
 
-constexpr std::size_t kFeedbackBytes = 2000;
 constexpr std::size_t kShown = 400;
 
 const Json& member(const Json& object, const char* name, const std::string& where) {
@@ -76,35 +78,6 @@ std::string shown(const std::string& text, std::size_t limit = kShown) {
   const std::string clean = to_utf8(text.substr(0, limit + 4));
   if (text.size() <= limit) return clean;
   return shorten(clean, limit, "") + " ... (shortened, " + std::to_string(text.size()) + " bytes in all)";
-}
-
-std::string seconds(double s) {
-  std::string text = Json(s).dump();
-  if (text.size() > 2 && text.substr(text.size() - 2) == ".0") text.resize(text.size() - 2);
-  return text + " s";
-}
-
-std::string signal_name(int number) {
-  const char* name = sigabbrev_np(number);
-  return name ? std::string("SIG") + name : std::to_string(number);
-}
-
-double rounded(double value, double parts) {
-  return std::round(value * parts) / parts;
-}
-
-/// The line of the candidate's own text, for feedback.
-std::string line_words(const records::Code& code, int line) {
-  const int own = code.own_line(line);
-  if (line <= 0 || own <= 0) return "";
-  std::string_view text = code.text;
-  for (int i = 1; i < line; ++i) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return "";
-    text.remove_prefix(end + 1);
-  }
-  return " at line " + std::to_string(own) + ": `" +
-         shorten(to_utf8(strip(text.substr(0, text.find('\n')))), 120) + "`";
 }
 
 /// One case of a check, with what may be shown of it.
@@ -181,29 +154,9 @@ std::string block(const Outcome& outcome, std::size_t index, const records::Code
   return out;
 }
 
-void indent(const std::string& title, const std::string& text, std::string& out) {
-  out += "  " + title + ":\n";
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    out.append("    ").append(rest.substr(0, end)).append("\n");
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-}
-
 void tell_compile(const std::string& language, const sandbox::Limits& limits, const Program& program,
                   const records::Code& code, std::string& out) {
-  int number = 0;
-  std::string numbered;
-  std::string_view rest = code.text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string head = std::to_string(++number);
-    numbered += std::string(head.size() < 4 ? 4 - head.size() : 0, ' ') + head + "  " +
-                to_utf8(rest.substr(0, end)) + "\n";
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  indent("program (" + language + ")", numbered, out);
+  indent("program (" + language + ")", numbered(code.text), out);
   out += "  limits: " + seconds(limits.cpu_s) + " of CPU time, " + seconds(limits.wall_s) + " in all, " +
          std::to_string(limits.memory_mb) + " MB of memory, " + std::to_string(limits.output_kb) +
          " kB of output, files of " + std::to_string(limits.file_mb) + " MB, " +
@@ -256,18 +209,24 @@ class Verifier::Judge {
  public:
   explicit Judge(Options options)
       : options_(options),
-        candidates_({options.sandbox, harness_source(), 64}),
-        judges_({options.sandbox, harness_source(), 64}),
-        compilers_({options.sandbox, harness_source(), 512}) {
-    if (options_.cache.empty()) return;
-    cache_.emplace(options_.cache);
-    stamp_ = sha256(harness_source() + kDriver) + toolchain_stamp();
+        candidates_({options.sandbox, harness_source(), 64, {}}),
+        judges_({options.sandbox, harness_source(), 64, {}}),
+        compilers_({options.sandbox, harness_source(), 512, {}}) {
+    if (!options_.cache.empty()) {
+      cache_.emplace(options_.cache);
+      stamp_ = sha256(harness_source() + kDriver + kFrames) + toolchain_stamp();
+    }
+    kernel::Options kernels = options_.kernel;
+    kernels.sandbox = options_.sandbox;
+    kernels_ = std::make_unique<kernel::Judge>(kernels, cache_ ? &*cache_ : nullptr);
   }
 
   /// Out of the cache, where it is there.
-  Json verdict(const Json& task, const records::Code& code);
+  Json verdict(const Json& task, const records::Code& code, std::string_view id);
   /// `told`, if given, gets the details.
-  Json judge(const Json& task, const records::Code& code, bool& unsure, std::string* told);
+  Json judge(const Json& task, const records::Code& code, std::string_view id, bool& unsure,
+             std::string* told);
+  kernel::Judge& kernels() { return *kernels_; }
 
  private:
   struct Task {
@@ -293,6 +252,7 @@ class Verifier::Judge {
   std::string stamp_;  ///< what cached results depend on besides their key
   Pool candidates_, judges_, compilers_;
   Prelude prelude_;
+  std::unique_ptr<kernel::Judge> kernels_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const Program>> problem_programs_;
 };
@@ -543,12 +503,15 @@ Json Verifier::Judge::assemble(const Task& task, const records::Code& code, cons
   return out;
 }
 
-Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) {
+Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code, std::string_view id) {
   bool unsure = false;
-  if (!cache_) return judge(task_json, code, unsure, nullptr);
-  std::string key = stamp_ + (options_.first_failure ? " first " : " all ") +
-                    std::to_string(static_cast<int>(options_.sandbox)) + " " + std::to_string(code.added_at) +
-                    " " + std::to_string(code.added) + "\n";
+  if (!cache_) return judge(task_json, code, id, unsure, nullptr);
+  const Json* check = find(task_json, "check");
+  std::string key;
+  if (check && text_of(*check, "type") == "kernel") key = kernels_->stamp() + "\n" + std::string(id) + "\n";
+  key += stamp_ + (options_.first_failure ? " first " : " all ") +
+         std::to_string(static_cast<int>(options_.sandbox)) + " " + std::to_string(code.added_at) + " " +
+         std::to_string(code.added) + "\n";
   for (const char* name : {"language", "standard", "starter", "entry_point", "limits", "check"}) {
     const Json* value = find(task_json, name);
     key += (value ? jsonl::dump(*value) : "null") + "\n";
@@ -563,13 +526,13 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code) 
       // As if it were not there.
     }
   }
-  Json out = judge(task_json, code, unsure, nullptr);
+  Json out = judge(task_json, code, id, unsure, nullptr);
   if (!unsure) cache_->put("verdict", key, out.dump());
   return out;
 }
 
-Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bool& unsure,
-                            std::string* told) {
+Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, std::string_view id,
+                            bool& unsure, std::string* told) {
   unsure = false;
   const Json& check = member(task_json, "check", "task");
   if (!check.is_object()) throw RecordError("task.check: must be an object");
@@ -579,9 +542,16 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bo
             required_text(check, "type", "task.check"),
             std::string(text_of(task_json, "entry_point")),
             limits_of(task_json)};
+  if (task.type == "kernel") {
+    if (!task.language.empty() && task.language != "cuda")
+      throw RecordError("task.language: `" + task.language +
+                        "` is not supported for kernel checks; use cuda");
+    return kernels_->verdict(check, code, task.limits, id, unsure, told);
+  }
   if (task.language.empty()) task.language = "python";
   if (task.type != "stdio" && task.type != "call" && task.type != "script")
-    throw RecordError("task.check.type: `" + task.type + "` is not supported; use stdio, call or script");
+    throw RecordError("task.check.type: `" + task.type +
+                      "` is not supported; use stdio, call, script or kernel");
   if (task.language != "python" && task.language != "cpp")
     throw RecordError("task.language: `" + task.language + "` is not supported for " + task.type +
                       " checks; use python or cpp");
@@ -666,16 +636,22 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, bo
 Verifier::Verifier(Options options) : judge_(std::make_unique<Judge>(options)) {}
 Verifier::~Verifier() = default;
 
-Json Verifier::verdict(const Json& task, const records::Code& code) {
-  return judge_->verdict(task, code);
+Json Verifier::verdict(const Json& task, const records::Code& code, std::string_view id) {
+  return judge_->verdict(task, code, id);
 }
 
-Json Verifier::verdict(const Json& task, const std::string& code) {
-  return verdict(task, records::Code{code, 0, 0});
+Json Verifier::verdict(const Json& task, const std::string& code, std::string_view id) {
+  return verdict(task, records::Code{code, 0, 0}, id);
 }
 
-Json Verifier::verdict_of_turn(const Json& task, const Json& turn) {
-  return verdict(task, records::code_of_turn(turn, task));
+Json Verifier::verdict_of_turn(const Json& task, const Json& turn, std::string_view id) {
+  return verdict(task, records::code_of_turn(turn, task), id);
+}
+
+Verifier::Probes Verifier::probe_kernel(const Json& task, std::string_view id) {
+  Probes out;
+  out.error = judge_->kernels().probe(member(task, "check", "task"), id, out.passed_by);
+  return out;
 }
 
 std::string Verifier::explain(const Json& record) {
@@ -690,7 +666,8 @@ std::string Verifier::explain(const Json& record) {
     for (std::size_t t = 0; t < turns->size(); ++t) {
       out += "\nrollout " + std::to_string(i + 1) + ", turn " + std::to_string(t + 1) + "\n";
       bool unsure = false;
-      const Json verdict = judge_->judge(task, records::code_of_turn((*turns)[t], task), unsure, &out);
+      const Json verdict =
+          judge_->judge(task, records::code_of_turn((*turns)[t], task), records::id_of(record), unsure, &out);
       out += "  verdict: " + verdict["status"].get<std::string>() + ", passed " + verdict["passed"].dump() +
              " of " + verdict["total"].dump() + "\n";
       if (verdict["cheat"] == true) out += "  caught cheating\n";
@@ -749,9 +726,10 @@ bool Verifier::verify_record(Json& record) {
 
   // Isolated: while it waits for one of these, a thread must not start on another line.
   const Json& task = member(record, "task", "record");
+  const std::string id = records::id_of(record);
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(std::size_t{0}, jobs.size(),
-                      [&](std::size_t i) { jobs[i].verdict = verdict(task, jobs[i].code); });
+                      [&](std::size_t i) { jobs[i].verdict = verdict(task, jobs[i].code, id); });
   });
   for (Job& job : jobs) {
     for (Json* turn : job.turns) (*turn)["verdict"] = job.verdict;

@@ -1,5 +1,5 @@
 /// Task + code -> verdict. Programs in Python and C++ are run in sandboxes on `stdio`, `call` and `script`
-/// checks.
+/// checks, CUDA kernels on `kernel` checks (kernel_judge.hpp).
 ///
 /// Theory. The sandboxed candidate never holds an expected value: this process sends one case's input, gets
 /// bytes or plain data back and compares. The assertions of a `script` run in another sandbox and reach the
@@ -9,10 +9,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "jsonl/json.hpp"
 #include "records/code.hpp"
 #include "sandbox/box.hpp"
+#include "verify/kernel_options.hpp"
 
 namespace leap::verify {
 
@@ -20,6 +23,7 @@ struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kAuto;
   bool first_failure = false;  ///< stop at the first failing case
   std::string cache{};         ///< directory of verdicts and compiled programs; "": none
+  kernel::Options kernel{};    ///< its sandbox is the one above
 };
 
 /// Safe to use from several threads at once.
@@ -31,12 +35,19 @@ class Verifier {
   Verifier& operator=(const Verifier&) = delete;
 
   /// The verdict of a program. RecordError where the task cannot be used; Error when there is no sandbox or
-  /// no compiler.
-  Json verdict(const Json& task, const records::Code& code);
-  Json verdict(const Json& task, const std::string& code);
+  /// no compiler. `id` is the record's: inputs that are drawn depend on it.
+  Json verdict(const Json& task, const records::Code& code, std::string_view id = "");
+  Json verdict(const Json& task, const std::string& code, std::string_view id = "");
 
   /// The verdict of one turn (of its code, or `no_code`).
-  Json verdict_of_turn(const Json& task, const Json& turn);
+  Json verdict_of_turn(const Json& task, const Json& turn, std::string_view id = "");
+
+  /// What passes all trials of a kernel problem without doing its work, as for `lint`. RecordError as above.
+  struct Probes {
+    std::vector<std::string> passed_by;
+    std::string error;
+  };
+  Probes probe_kernel(const Json& task, std::string_view id);
 
   /// Runs every turn of a record, whatever verdict it has: what was run, with what limits, and what came out,
   /// for people. Shows hidden cases.

@@ -1,0 +1,301 @@
+#include "verify/kernel_build.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "base/error.hpp"
+#include "base/sha256.hpp"
+#include "base/text.hpp"
+
+namespace leap::verify {
+
+extern const char kFrames[];
+extern const char kKernelDriver[];
+
+namespace kernel {
+
+using cudacpu::Build;
+using sandbox::Child;
+using sandbox::End;
+using sandbox::Ended;
+
+namespace {
+
+constexpr double kCompilerCpuS = 60;
+constexpr const char* kSource = "solution.cpp";
+constexpr const char* kOwn = "kernel.cu";  // what a translated text calls itself; quoted from by the compiler
+constexpr const char* kEntry = "leap_main.cpp";  // includes the source
+constexpr const char* kDriverFile = "leap_driver.cpp";
+
+/// Compares types without looking at const of a pointee and __restrict__.
+constexpr const char* kEntryHeader = R"(#pragma once
+#include <type_traits>
+namespace leap_entry {
+template <class T> struct Plain { using type = T; };
+template <class T> struct Plain<T*> { using type = std::remove_const_t<T>*; };
+template <class... T> struct List {};
+template <class F> struct Of { using type = void; };
+template <class... T> struct Of<void(T...)> { using type = List<typename Plain<T>::type...>; };
+template <class... T> struct Of<void(T...) noexcept> { using type = List<typename Plain<T>::type...>; };
+template <class F, class... T> inline constexpr bool fits = std::is_same_v<typename Of<F>::type, List<T...>>;
+}
+)";
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+/// Of a value parameter, out of the driver's arrays.
+std::string value_of(const Argument& argument, const std::string& at) {
+  if (argument.type == Dtype::kFloat16) return "__float2half(static_cast<float>(leap_r[" + at + "]))";
+  if (argument.type == Dtype::kBfloat16) return "__float2bfloat16(static_cast<float>(leap_r[" + at + "]))";
+  return "static_cast<" + argument.cpp_type + ">(leap_" + (is_float(argument.type) ? "r[" : "i[") + at + "])";
+}
+
+bool has_type(const Check& check, Dtype type) {
+  return std::any_of(check.arguments.begin(), check.arguments.end(),
+                     [&](const Argument& argument) { return argument.type == type; });
+}
+
+/// The words of a failed compilation of a candidate; sets the status.
+void explain_failure(const Check& check, const std::string& raw, Program& program) {
+  program.failed = "compile_error";
+  program.message = compiler_message(raw, program.line, kOwn);
+  const std::string missing = cudacpu::uncovered_feature(raw);
+  if (!missing.empty()) {
+    program.failed = "interface_error";
+    program.message = missing + " is not supported by this verifier.\n" + program.message;
+    return;
+  }
+  auto says = [&](const char* words) { return raw.find(words) != std::string::npos; };
+  static const std::regex in_entry("leap_main\\.cpp:[0-9]+:[0-9]+: error");
+  static const std::regex calls_reference("undefined (reference to|symbol:) .?reference\\b");
+  if (std::regex_search(raw, calls_reference)) {
+    program.failed = "interface_error";
+    program.message = "`reference` is not there: it must not be called.";
+    return;
+  }
+  if (program.line != 0) return;
+  if (says("at end of input")) {
+    program.message = "the text ends inside a block: a closing brace is missing";
+  } else if (std::regex_search(raw, in_entry)) {
+    program.failed = "interface_error";
+    program.in_driver = true;
+    program.message = says("leap_no_fit") ? "`solve` has another signature than asked for.\n"
+                                          : "There is no function `solve` with the signature asked for.\n";
+    program.message += "Expected: " + check.signature;
+  }
+}
+
+}  // namespace
+
+std::string entry_of(const Check& check, const std::string& function) {
+  std::string out = "#include \"leap_entry.h\"\n";
+  if (has_type(check, Dtype::kFloat16)) out += "#include <cuda_fp16.h>\n";
+  if (has_type(check, Dtype::kBfloat16)) out += "#include <cuda_bf16.h>\n";
+  // A program of its own brings a main, which is not run.
+  out += "#define main leap_candidate_main\n#include \"" + std::string(kSource) + "\"\n#undef main\n";
+  std::string types, values;
+  for (std::size_t i = 0; i < check.arguments.size(); ++i) {
+    const Argument& argument = check.arguments[i];
+    const std::string at = std::to_string(i);
+    types += ", " + argument.cpp_type;
+    values +=
+        (i ? ", " : "") + (argument.is_buffer() ? "static_cast<" + argument.cpp_type + ">(leap_b[" + at + "])"
+                                                : value_of(argument, at));
+  }
+  out += "static_assert(leap_entry::fits<decltype(::" + function + ")" + types + ">, \"leap_no_fit\");\n";
+  out +=
+      "extern \"C\" void leap_kernel_entry(void* const* leap_b, const long long* leap_i, const double* "
+      "leap_r) {\n";
+  out += "  (void)leap_b, (void)leap_i, (void)leap_r;\n  ::" + function + "(" + values + ");\n}\n";
+  return out;
+}
+
+Workshop::Workshop(sandbox::Mode mode, const Cache* cache)
+    : mode_(mode), cache_(cache), pool_({mode, harness_source(), 512, {}}) {}
+
+std::string Workshop::version() {
+  return cudacpu::version() + sha256(std::string(kKernelDriver) + kFrames + kEntryHeader);
+}
+
+/// Runs the commands one after another, as far as they succeed.
+Child Workshop::child_of(const std::vector<std::vector<std::string>>& commands) const {
+  std::string script;
+  for (const auto& command : commands) {
+    script += script.empty() ? "" : " && ";
+    for (const std::string& word : command) script += quoted(word) + " ";
+  }
+  Child child;
+  child.kind = "binary";
+  child.arguments = {"/bin/sh", "-c", script};
+  child.limits.cpu_s = kCompilerCpuS;
+  child.limits.wall_s = 4 * kCompilerCpuS;
+  child.limits.memory_mb = 3072;
+  child.limits.file_mb = 512;
+  for (const auto& file : cudacpu::toolchain()) child.files.emplace_back(file.path, file.text);
+  child.files.emplace_back("leap_entry.h", kEntryHeader);
+  return child;
+}
+
+/// Names and contents of a build's prepared files, the drivers' objects too.
+std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build build) {
+  auto commands = cudacpu::prepare_commands(build);
+  auto files = cudacpu::prepared_files(build);
+  const std::string suffix = build == Build::kFast ? "fast" : "checked";
+  std::vector<std::string> drivers = {"driver"};
+  if (build == Build::kFast) drivers.push_back("reference");
+  for (const std::string& driver : drivers) {
+    const std::string object = "leap_" + driver + "_" + suffix + ".o";
+    commands.push_back({"/usr/bin/g++", "-std=c++20", "-O2", "-Iinclude", "-I.", "-c",
+                        driver == "driver" ? kDriverFile : "leap_reference.cpp", "-o", object});
+    files.push_back(object);
+  }
+  const std::string key = version() + toolchain_stamp() + suffix;
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& file : files) {
+    if (!cache_) break;
+    auto kept = cache_->get("kernel " + file, key);
+    if (!kept) {
+      out.clear();
+      break;
+    }
+    out.emplace_back(file, std::move(*kept));
+  }
+  if (!out.empty()) return out;
+  Child child = child_of(commands);
+  child.limits.cpu_s = 300;
+  child.limits.wall_s = 600;
+  child.files.emplace_back("frames.h", kFrames);
+  child.files.emplace_back(kDriverFile, kKernelDriver);
+  child.files.emplace_back("leap_reference.cpp", std::string("#define LEAP_REFERENCE\n") + kKernelDriver);
+  for (int attempt = 0;; ++attempt) {
+    try {
+      auto box = pool_.fresh();
+      box->start(child);
+      const Ended ended = box->wait();
+      if (ended.end != End::kExit || ended.code != 0)
+        throw Error("the CUDA runtime for the CPU does not compile: " + shorten(to_utf8(ended.err), 1000));
+      for (const std::string& file : files) {
+        out.emplace_back(file, box->fetch(file));
+        if (out.back().second.empty())
+          throw Error("the CUDA runtime for the CPU does not compile: no " + file);
+        if (cache_) cache_->put("kernel " + file, key, out.back().second);
+      }
+      return out;
+    } catch (const sandbox::Fault&) {
+      out.clear();
+      if (attempt > 0) throw;
+    }
+  }
+}
+
+void Workshop::prepare(Build build) {
+  std::lock_guard lock(mutex_);
+  if (prepared_.count(build)) return;
+  auto files = make_prepared(build);
+  if (mode_ == sandbox::Mode::kNone) {
+    // Laid into the directory of every compilation, but for the header: it is larger than what it saves.
+    files.erase(std::remove_if(files.begin(), files.end(),
+                               [](const auto& file) { return file.second.size() > (16u << 20); }),
+                files.end());
+    prepared_[build] = std::move(files);
+    return;
+  }
+  for (const auto& [name, bytes] : files) pool_.share(name, bytes);
+  prepared_[build];
+}
+
+Program Workshop::compile(const Job& job) {
+  prepare(job.build);
+  Program program;
+  const std::string suffix = job.build == Build::kFast ? "fast" : "checked";
+  const std::string driver = job.function == "solve" ? "leap_driver_" : "leap_reference_";
+  Child child =
+      child_of({cudacpu::compile_command(job.build, kEntry, "solution.o"),
+                cudacpu::link_command(job.build, {driver + suffix + ".o", "solution.o"}, "program")});
+  child.files.emplace_back(kSource, job.text);
+  child.files.emplace_back(kOwn, job.own);
+  child.files.emplace_back(kEntry, entry_of(*job.check, job.function));
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& file : prepared_[job.build]) child.files.push_back(file);
+  }
+  Lease lease(pool_);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    program = {};
+    program.native = true;
+    try {
+      lease.box().start(child);
+      const Ended ended = lease.box().wait();
+      program.compile_s = ended.cpu_s;
+      if (ended.end == End::kExit && ended.code == 0) {
+        program.bytes = lease.box().fetch("program");
+        if (!program.bytes.empty()) return program;
+      }
+      if (ended.end == End::kCpu || ended.end == End::kWall) {
+        program.failed = "compile_timeout";
+        program.message = "compiling takes too long";
+        program.unsure = true;
+      } else {
+        explain_failure(*job.check, ended.err, program);
+      }
+      return program;
+    } catch (const sandbox::Fault&) {
+      lease.renew();
+    }
+  }
+  program.failed = "compile_error";
+  program.message = "the compiler did not survive this program";
+  program.unsure = true;
+  return program;
+}
+
+/// Out of the cache, where it is there.
+Program Workshop::compile_kept(const Job& job) {
+  if (!cache_) return compile(job);
+  const std::string key = version() + toolchain_stamp() +
+                          (job.build == Build::kFast ? "fast\n" : "checked\n") +
+                          entry_of(*job.check, job.function) + job.text;
+  if (auto bytes = cache_->get("kernel program", key)) {
+    Program program;
+    program.native = true;
+    program.bytes = std::move(*bytes);
+    return program;
+  }
+  Program program = compile(job);
+  if (program.failed.empty()) cache_->put("kernel program", key, program.bytes);
+  return program;
+}
+
+Program Workshop::candidate(const Check& check, const std::string& source, const cudacpu::Profile& profile,
+                            Build build) {
+  const auto translation = cudacpu::translate(source, profile);
+  if (!translation.findings.empty()) {
+    Program program;
+    program.native = true;
+    program.failed = translation.findings[0].status;
+    program.line = translation.findings[0].line;
+    for (const auto& finding : translation.findings)
+      if (program.message.size() < 1500)
+        program.message +=
+            (finding.line > 0 ? "line " + std::to_string(finding.line) + ": " : "") + finding.message + "\n";
+    return program;
+  }
+  return compile_kept({build, translation.text, source, "solve", &check});
+}
+
+Program Workshop::reference(const Check& check) {
+  return compile_kept({Build::kFast, "#line 1 \"" + std::string(kOwn) + "\"\n" + check.reference,
+                       check.reference, "reference", &check});
+}
+
+}  // namespace kernel
+}  // namespace leap::verify

@@ -1,0 +1,50 @@
+/// A problem's `kernel` check, read: signature, arguments, sizes, reference, tolerances.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jsonl/json.hpp"
+#include "verify/kernel_sizes.hpp"
+#include "verify/kernel_values.hpp"
+
+namespace leap::verify::kernel {
+
+enum class Role { kIn, kOut, kInout, kSize, kScalar };
+
+struct Argument {
+  std::string name;
+  Role role = Role::kIn;
+  Dtype type = Dtype::kFloat32;  ///< of a value: the one that holds its parameter's
+  std::string cpp_type;          ///< of the parameter, without const: "float*", "int"
+  std::vector<Expression> shape;
+  std::vector<Generator> values;  ///< one, unless there is nothing to draw
+
+  bool is_buffer() const { return role == Role::kIn || role == Role::kOut || role == Role::kInout; }
+  bool is_output() const { return role == Role::kOut || role == Role::kInout; }
+};
+
+struct Check {
+  std::string signature;  ///< as given
+  std::vector<Argument> arguments;
+  std::vector<Sizes> sizes;
+  Sizes benchmark;
+  std::string reference;
+  double rtol = 0, atol = 0;
+
+  /// Trials a candidate gets, the benchmark's included.
+  std::size_t trials() const;
+  const Sizes& sizes_of_trial(std::size_t trial) const;
+  /// Trials of equal number use the same buffers.
+  std::size_t layout_of_trial(std::size_t trial) const;
+};
+
+/// Extents of a buffer. RecordError where one is negative or the product is too large.
+std::vector<std::int64_t> shape_of(const Argument& argument, const Sizes& sizes);
+std::size_t count_of(const std::vector<std::int64_t>& shape);
+
+/// Of `task.check`. RecordError names the field.
+Check read_check(const Json& check);
+
+}  // namespace leap::verify::kernel
