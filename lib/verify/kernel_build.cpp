@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
+#include "cudacpu/front_end.hpp"
 
 namespace leap::verify {
 
@@ -24,6 +25,7 @@ namespace {
 constexpr double kCompilerCpuS = 60;
 constexpr const char* kSource = "solution.cpp";
 constexpr const char* kOwn = "kernel.cu";  // what a translated text calls itself; quoted from by the compiler
+constexpr const char* kFrontEndWords = "leap_front_end.txt";
 constexpr const char* kEntry = "leap_main.cpp";  // includes the source
 constexpr const char* kDriverFile = "leap_driver.cpp";
 
@@ -50,6 +52,12 @@ std::string quoted(const std::string& word) {
       out += c;
   }
   return out + "'";
+}
+
+std::string joined(const std::vector<std::string>& command) {
+  std::string out;
+  for (const std::string& word : command) out += quoted(word) + " ";
+  return out;
 }
 
 /// Of a value parameter, out of the driver's arrays.
@@ -94,6 +102,16 @@ void explain_failure(const Check& check, const std::string& raw, Program& progra
   }
 }
 
+/// What was found before or beside the compiler.
+void refuse(const std::vector<cudacpu::Finding>& findings, Program& program) {
+  program.failed = findings[0].status;
+  program.line = findings[0].line;
+  for (const auto& finding : findings)
+    if (program.message.size() < 1500)
+      program.message +=
+          (finding.line > 0 ? "line " + std::to_string(finding.line) + ": " : "") + finding.message + "\n";
+}
+
 }  // namespace
 
 std::string entry_of(const Check& check, const std::string& function) {
@@ -129,10 +147,7 @@ std::string Workshop::version() {
 /// Runs the commands one after another, as far as they succeed.
 Child Workshop::child_of(const std::vector<std::vector<std::string>>& commands) const {
   std::string script;
-  for (const auto& command : commands) {
-    script += script.empty() ? "" : " && ";
-    for (const std::string& word : command) script += quoted(word) + " ";
-  }
+  for (const auto& command : commands) script += (script.empty() ? "" : " && ") + joined(command);
   Child child;
   child.kind = "binary";
   child.arguments = {"/bin/sh", "-c", script};
@@ -223,6 +238,13 @@ Program Workshop::compile(const Job& job) {
                 cudacpu::link_command(job.build, {driver + suffix + ".o", "solution.o"}, "program")});
   child.files.emplace_back(kSource, job.text);
   child.files.emplace_back(kOwn, job.own);
+  const std::string clang = job.front_end ? cudacpu::front_end_compiler() : "";
+  if (!clang.empty()) {
+    // Whatever becomes of it: it only advises.
+    child.arguments.back() = "/usr/bin/timeout 10 " + joined(cudacpu::front_end_command(clang, kOwn)) +
+                             " 2>" + kFrontEndWords + " >/dev/null; " + child.arguments.back();
+    for (const auto& file : cudacpu::front_end_files()) child.files.emplace_back(file.path, file.text);
+  }
   child.files.emplace_back(kEntry, entry_of(*job.check, job.function));
   {
     std::lock_guard lock(mutex_);
@@ -237,6 +259,13 @@ Program Workshop::compile(const Job& job) {
       const Ended ended = lease.box().wait();
       program.compile_s = ended.cpu_s;
       if (ended.end == End::kExit && ended.code == 0) {
+        if (!clang.empty()) {
+          const auto findings = cudacpu::front_end_findings(lease.box().fetch(kFrontEndWords), kOwn);
+          if (!findings.empty()) {
+            refuse(findings, program);
+            return program;
+          }
+        }
         program.bytes = lease.box().fetch("program");
         if (!program.bytes.empty()) return program;
       }
@@ -276,25 +305,20 @@ Program Workshop::compile_kept(const Job& job) {
 }
 
 Program Workshop::candidate(const Check& check, const std::string& source, const cudacpu::Profile& profile,
-                            Build build) {
+                            Build build, bool front_end) {
   const auto translation = cudacpu::translate(source, profile);
   if (!translation.findings.empty()) {
     Program program;
     program.native = true;
-    program.failed = translation.findings[0].status;
-    program.line = translation.findings[0].line;
-    for (const auto& finding : translation.findings)
-      if (program.message.size() < 1500)
-        program.message +=
-            (finding.line > 0 ? "line " + std::to_string(finding.line) + ": " : "") + finding.message + "\n";
+    refuse(translation.findings, program);
     return program;
   }
-  return compile_kept({build, translation.text, source, "solve", &check});
+  return compile_kept({build, translation.text, source, "solve", &check, front_end});
 }
 
 Program Workshop::reference(const Check& check) {
   return compile_kept({Build::kFast, "#line 1 \"" + std::string(kOwn) + "\"\n" + check.reference,
-                       check.reference, "reference", &check});
+                       check.reference, "reference", &check, false});
 }
 
 }  // namespace kernel

@@ -22,8 +22,9 @@ class Workshop {
   Workshop(sandbox::Mode mode, const Cache* cache);
 
   /// A program that runs trials of the candidate. `failed` may also be interface_error.
+  /// `front_end`: also look for what only a CUDA compiler refuses.
   Program candidate(const Check& check, const std::string& source, const cudacpu::Profile& profile,
-                    cudacpu::Build build);
+                    cudacpu::Build build, bool front_end);
   Program reference(const Check& check);
 
   /// What programs depend on besides their text.
@@ -34,6 +35,7 @@ class Workshop {
     cudacpu::Build build;
     std::string text, own, function;  ///< `own`: the text before its translation
     const Check* check;
+    bool front_end = false;  ///< also what a CUDA compiler would refuse
   };
 
   void prepare(cudacpu::Build build);

@@ -19,13 +19,6 @@ namespace {
 /// Calls of `solve` in one process, at least: a kernel that is right only a few times is found out.
 constexpr int kCalls = 24;
 
-/// Does the runtime come with checks?
-bool has_checks() {
-  const auto& files = cudacpu::toolchain();
-  return std::any_of(files.begin(), files.end(),
-                     [](const auto& file) { return file.path.rfind("runtime/check", 0) == 0; });
-}
-
 /// The sandbox failed twice and is not to blame.
 struct Lost {
   bool harness_works;
@@ -158,7 +151,8 @@ void Judge::run_from(Case& one, Kind& kind, std::size_t first) {
 
 /// Builds a candidate and runs its trials. False where it does not compile.
 bool Judge::run_kind(Case& one, Kind& kind) {
-  kind.program = workshop_.candidate(one.problem.check(), one.code.text, profile_, kind.build);
+  kind.program = workshop_.candidate(one.problem.check(), one.code.text, profile_, kind.build,
+                                     kind.build == Build::kChecked);
   one.outcome.compile_s += kind.program.compile_s;
   if (!kind.program.failed.empty()) return false;
   // With --all, a process that ended in a trial is followed by another one.
@@ -197,8 +191,7 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
 
   const unsigned other = options_.order == 1 ? 0 : 1;
   std::vector<Kind> kinds;
-  if (has_checks())
-    kinds.push_back({Build::kChecked, std::min(check.sizes.size(), check.trials() - 1), other});
+  kinds.push_back({Build::kChecked, std::min(check.sizes.size(), check.trials() - 1), other});
   kinds.push_back({Build::kFast, check.trials(), options_.order});
   if (options_.sandbox == sandbox::Mode::kNone) outcome.flags.push_back("no_sandbox");
   try {
@@ -267,13 +260,13 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
   }
   const bool hard = failed < check.trials();
   outcome.stage = !hard || outcome.failure.argument >= 0 ? "compare" : "run";
-  if (kinds.front().cut) outcome.flags.push_back("checks_incomplete");
+  if (kinds[0].cut) outcome.flags.push_back("checks_incomplete");
   if (!hard) {
     bool no_launch = false, host = false;
-    for (std::size_t t = 0; t < kinds.back().runs.size(); ++t) {
+    for (std::size_t t = 0; t < kinds[1].runs.size(); ++t) {
       if (problem->trial(t).empty) continue;
-      no_launch = no_launch || kinds.back().runs[t].launches == 0;
-      host = host || kinds.back().runs[t].host_wrote >= 0;
+      no_launch = no_launch || kinds[1].runs[t].launches == 0;
+      host = host || kinds[1].runs[t].host_wrote >= 0;
     }
     if (no_launch) outcome.flags.push_back("no_kernel_launch");
     if (host) outcome.flags.push_back("output_from_host");
