@@ -39,6 +39,7 @@ class Translator {
         word(i);
       } else if (token.kind == TokenKind::kSymbol) {
         if (token.text == "<<<") launch(i);
+        if (token.text == "#") branch(i);
         if (token.text == "{" && token.directive == 0) scopes_.push_back(scope_at(i));
         if (token.text == "}" && token.directive == 0 && !scopes_.empty()) scopes_.pop_back();
         if (token.text == "(") cast(i);
@@ -78,6 +79,23 @@ class Translator {
 
   bool in_function() const {
     return std::find(scopes_.begin(), scopes_.end(), Scope::kFunction) != scopes_.end();
+  }
+
+  /// Every branch of an #if begins in the scope where the #if stands; after it, where the first one ended.
+  void branch(std::size_t hash) {
+    const std::size_t at = t_.next(hash);
+    if (at == kNone || t_[at].directive != t_[hash].directive) return;
+    const std::string_view name = t_[at].text;
+    if (name == "if" || name == "ifdef" || name == "ifndef") {
+      branches_.push_back({scopes_, {}, false});
+    } else if ((name == "else" || name == "elif") && !branches_.empty()) {
+      if (!branches_.back().other) branches_.back().first_end = scopes_;
+      branches_.back().other = true;
+      scopes_ = branches_.back().begin;
+    } else if (name == "endif" && !branches_.empty()) {
+      if (branches_.back().other) scopes_ = branches_.back().first_end;
+      branches_.pop_back();
+    }
   }
 
   /// The function that __global__ at `at` declares.
@@ -135,7 +153,12 @@ class Translator {
   // ----------------------------------------------------------------------------------------------------------
   void word(std::size_t i) {
     const std::string_view text = t_[i].text;
-    if (text == "__global__") {
+    if (text == "__global__" || text == "__device__") on_device(i);
+    if (text == "while") {
+      waiting_loop(i);
+    } else if (is_one_of(text, {"malloc", "free", "new"})) {
+      heap(i);
+    } else if (text == "__global__") {
       kernel(i);
     } else if (is_one_of(text, {"__device__", "__constant__", "__managed__"})) {
       device_variable(i);
@@ -170,6 +193,57 @@ class Translator {
         t_[i].before = "::leap_cuda::kernel_handle";
       }
     }
+  }
+
+  /// The body of a function of device code is remembered.
+  void on_device(std::size_t i) {
+    Definition d;
+    if (!definition(i, d) || !t_.is(d.end, "{")) return;
+    const std::size_t close = t_.match(d.end);
+    if (close != kNone && close > device_end_) device_end_ = close;
+  }
+
+  /// A loop without a body waits for what other threads do: they get to run.
+  void waiting_loop(std::size_t i) {
+    const std::size_t open = t_.next(i);
+    const std::size_t close = t_.is(open, "(") ? t_.match(open) : kNone;
+    if (close == kNone) return;
+    const std::size_t body = t_.next(close), before = t_.previous(i);
+    if (t_.is(body, "{") && t_.is(t_.next(body), "}")) {
+      t_[body].after += " ::leap_cuda::yield();";
+    } else if (t_.is(body, ";") && before != kNone) {
+      // Not the end of do .. while.
+      if (t_.is(before, "}")) {
+        const std::size_t begin = t_.match_back(before);
+        if (begin == kNone || t_.is(t_.previous(begin), "do")) return;
+      } else if (!t_.is(before, "{") && !t_.is(before, ")") && !t_.is(before, ";")) {
+        return;
+      }
+      for (std::size_t k = t_.previous(before); t_.is(before, ";") && k != kNone; k = t_.previous(k)) {
+        if (t_.is(k, "do")) return;
+        if (t_.is(k, ";") || t_.is(k, "{") || t_.is(k, "}")) break;
+      }
+      t_[body].before += " ::leap_cuda::yield()";
+    }
+  }
+
+  /// The heap of device code is device memory.
+  void heap(std::size_t i) {
+    if (i > device_end_ || device_end_ == 0) return;
+    const std::size_t after = t_.next(i), before = t_.previous(i);
+    if (t_.is(before, ".") || t_.is(before, "->") || (t_.is(before, "operator"))) return;
+    if (t_[i].is("new")) {
+      if (!t_.is(after, "(")) t_[i].after += " (::leap_cuda::Heap())";
+      return;
+    }
+    if (!t_.is(after, "(")) return;
+    if (t_.is(before, "::")) {
+      if (t_.is(t_.previous(before), "std"))
+        t_.drop(t_.previous(before), before + 1);
+      else
+        return;
+    }
+    t_[i].before += "::leap_cuda::heap_";
   }
 
   /// Functions that take a kernel: by its type it is known, whatever it is cast to.
@@ -605,6 +679,12 @@ class Translator {
   std::vector<Finding> findings_;
   std::set<std::string> kernels_;
   std::vector<Scope> scopes_;
+  struct Branch {
+    std::vector<Scope> begin, first_end;
+    bool other;
+  };
+  std::vector<Branch> branches_;
+  std::size_t device_end_ = 0;  ///< of the function of device code begun last
 };
 
 }  // namespace

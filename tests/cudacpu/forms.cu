@@ -82,6 +82,32 @@ __global__ void locals(float* out) {
   for (auto& row : acc) for (float v : row) s += v;
   out[threadIdx.x] = s;
 }
+struct Node { int value; Node* next; };
+__device__ Node* make(int v, Node* next) { Node* n = new Node; n->value = v; n->next = next; return n; }
+__global__ void heap(int* out) {
+  int* mine = (int*)malloc(4 * sizeof(int));
+  for (int i = 0; i < 4; ++i) mine[i] = threadIdx.x + i;
+  Node* list = nullptr;
+  for (int i = 0; i < 3; ++i) list = make(mine[i], list);
+  int sum = 0;
+  while (list) { sum += list->value; Node* next = list->next; delete list; list = next; }
+  float* more = new float[8];
+  more[7] = sum;
+  out[threadIdx.x] = more[7];
+  delete[] more;
+  free(mine);
+}
+__device__ volatile int turn;
+__global__ void spins(int* out) {
+  // Each block waits for the one before.
+  if (threadIdx.x == 0) {
+    while (turn != (int)blockIdx.x);
+    out[blockIdx.x] = turn;
+    __threadfence();
+    do { turn = turn + 1; } while (false);
+    while (turn <= (int)blockIdx.x) { }
+  }
+}
 typedef void (*kernel_t)(float*, int);
 #define CHECK(call) do { cudaError_t e = call; if (e != cudaSuccess) { fprintf(stderr, "%s\n", cudaGetErrorString(e)); exit(1); } } while (0)
 int main() {
@@ -121,5 +147,12 @@ int main() {
   float* xd = x.device;
   void* args[] = {(void*)&xd, (void*)&n};
   CHECK(cudaLaunchKernel((void*)twice_k, dim3(1), dim3(64), args, 0, NULL));
-    return done();
+    Buffer<int> h(32);
+  heap<<<2, 32>>>(h.device);
+  h.down();
+  EXPECT(h.host[5] == 5 + 6 + 7);
+  spins<<<16, 32>>>(h.device);
+  h.down();
+  EXPECT(h.host[15] == 15);
+  return done();
 }

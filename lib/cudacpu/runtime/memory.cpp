@@ -1,6 +1,7 @@
 // Device memory: one range of addresses that the host cannot touch, one that it can.
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -140,6 +141,18 @@ bool device_free(void* at) {
   return true;
 }
 
+void* heap_malloc(std::size_t bytes) {
+  return in_kernel() ? device_allocate(bytes ? bytes : 1, Allocation::kDevice) : std::malloc(bytes);
+}
+
+void heap_free(void* at) {
+  if (!at) return;
+  if (in_device_range(at))
+    device_free(at);
+  else
+    std::free(at);
+}
+
 Unlocked::Unlocked() {
   if (unlocked_here++ > 0) return;
   std::lock_guard<std::mutex> lock(memory_mutex);
@@ -153,3 +166,17 @@ Unlocked::~Unlocked() {
 }
 
 }  // namespace leap_cuda
+
+// What device code made with new ends here as well.
+void operator delete(void* at) noexcept {
+  leap_cuda::heap_free(at);
+}
+void operator delete[](void* at) noexcept {
+  leap_cuda::heap_free(at);
+}
+void operator delete(void* at, std::size_t) noexcept {
+  leap_cuda::heap_free(at);
+}
+void operator delete[](void* at, std::size_t) noexcept {
+  leap_cuda::heap_free(at);
+}

@@ -76,6 +76,9 @@ unsigned lane();
 unsigned thread_rank();
 bool in_kernel();
 bool next_thread_slowly();
+void* heap_malloc(std::size_t bytes);  // the device's heap in a kernel, else the host's
+void heap_free(void* at);
+struct Heap {};
 
 // Threads of a row that can be started without ado, and the number of the running one.
 extern __thread unsigned easy_threads __asm__("leap_easy_threads");
@@ -225,12 +228,19 @@ struct DeviceVariable {
 // What memcpy and its like do in device code.
 void copy_access(void* to, const void* from, std::size_t bytes);
 }  // namespace leap_cuda
-#define LEAP_DEVICE_VARIABLE(NAME, MANAGED)                                                             \
+#define LEAP_DEVICE_VARIABLE(NAME, MANAGED)                                                               \
   static ::leap_cuda::DeviceVariable leap_device_variable_##NAME(#NAME, (const void*)&NAME, sizeof(NAME), \
                                                                  MANAGED)
 #else
 #define LEAP_DEVICE_VARIABLE(NAME, MANAGED) static_assert(true, "")
 #endif
+
+inline void* operator new(std::size_t bytes, leap_cuda::Heap) {
+  return leap_cuda::heap_malloc(bytes);
+}
+inline void* operator new[](std::size_t bytes, leap_cuda::Heap) {
+  return leap_cuda::heap_malloc(bytes);
+}
 
 // --- barriers and warp collectives
 // ---------------------------------------------------------------------------------
