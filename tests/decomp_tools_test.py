@@ -159,6 +159,22 @@ class DecompTools(unittest.TestCase):
                 self.assertEqual(run(tool, "--resume", str(out), str(source)).returncode, 0)
                 self.assertEqual(plain(out.read_bytes()), want)
 
+    def test_a_signal_lets_lines_in_flight_finish(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "in.jsonl")
+            source.write_bytes(lines([implemented(k, looping=True) for k in range(40)]))
+            for number in (signal.SIGTERM, signal.SIGINT):
+                job = subprocess.Popen([BIN / "decomp-recombine", "-j", "1", str(source)], stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
+                first = job.stdout.readline()
+                time.sleep(0.1)  # in the middle of a line that takes CPU time
+                job.send_signal(number)
+                rest, told = job.communicate(timeout=120)
+                self.assertEqual((job.returncode, told), (128 + number, b""))
+                self.assertLess((first + rest).count(b"\n"), 40)
+                for record in plain(first + rest):
+                    self.assertEqual(record["decompositions"][0]["recombination"]["solved"], 1)
+
     def test_full_disk_and_closed_stdout(self):
         for tool, make in JOBS:
             with open("/dev/full", "wb") as full:

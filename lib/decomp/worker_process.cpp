@@ -66,8 +66,11 @@ void WorkerProcess::send(const Fields& fields) {
 
 Fields WorkerProcess::receive(double patience_s) {
   pollfd wait{inside_.control, POLLIN, 0};
-  if (poll(&wait, 1, static_cast<int>(patience_s * 1000)) <= 0)
-    throw sandbox::Fault("worker: no answer in time");
+  int ready;
+  do {
+    ready = poll(&wait, 1, static_cast<int>(patience_s * 1000));
+  } while (ready < 0 && errno == EINTR);  // a signal that asks to finish: this line is finished first
+  if (ready <= 0) throw sandbox::Fault("worker: no answer in time");
   Fields fields;
   if (!read_frame(inside_.control, fields)) throw sandbox::Fault("worker: it has ended");
   return fields;
