@@ -1171,6 +1171,15 @@ CASE(shortest_paths) {
   for (int k = 0; k < 8; ++k) shortest_paths_k<<<1, dim3(8, 8)>>>(d, 8, k);
 }
 
+__global__ void own_shared_k(const float* x, float* y, int n) {
+  extern __shared__ float s[];
+  float* mine = &s[threadIdx.x * 4];
+  mine[0] = 0;
+  for (int i = 0; i < n; ++i) mine[0] += x[i];
+  y[threadIdx.x] = mine[0];
+}
+CASE(own_shared) { own_shared_k<<<1, 32, 512>>>(floats(8), zeros<float>(32), 8); }
+
 __global__ void copies_k(const float* x, float* y, int n) {
   float own[32];
   memcpy(own, x + threadIdx.x * n, n * sizeof(float));

@@ -206,7 +206,7 @@ void Checker::finish_words() {
 }
 
 void Checker::access(void* at, std::size_t bytes, Access kind, Caller caller) {
-  if (store_.active) settle_before(kind, bytes);
+  if (store_.active) settle_before(kind, at, bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   auto* const byte = static_cast<unsigned char*>(at);
   Where where;

@@ -107,9 +107,12 @@ class Checker {
   static bool quick_read_word(const ThreadOrder& thread, Cell* cell, Where where);
   // The changed word has nobody else's access that is not before the thread's.
   static bool quick_write_word(const ThreadOrder& thread, Cell* cell, Where where);
-  void settle_before(Access kind, std::size_t bytes) {
-    // A copy announces its store before its load, and is done after both.
-    if (kind == Access::kRead && bytes == store_.bytes && !store_.kept)
+  // A copy announces its store before its load, and is done after both.
+  bool may_be_copy(const void* at, std::size_t bytes) const {
+    return store_.active && bytes == store_.bytes && !store_.kept && at != store_.at;
+  }
+  void settle_before(Access kind, const void* at, std::size_t bytes) {
+    if (kind == Access::kRead && may_be_copy(at, bytes))
       store_.kept = true;
     else
       finish_store();
@@ -205,8 +208,8 @@ inline bool Checker::quick_write_word(const ThreadOrder& thread, Cell* cell, Whe
 
 template <std::size_t kBytes>
 inline bool Checker::quick_read(void* at) {
-  const bool keeps = store_.active && kBytes == store_.bytes && !store_.kept;
-  if (store_.active) settle_before(Access::kRead, kBytes);
+  const bool keeps = may_be_copy(at, kBytes);
+  if (store_.active) settle_before(Access::kRead, at, kBytes);
   const auto quick = [&] {
     Where where;
     Cell* const words = locate<kBytes>(at, &where);
