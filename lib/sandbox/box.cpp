@@ -226,6 +226,20 @@ std::string python_bytes(std::string_view bytes) {
 
 std::atomic<int> nobody_works{-1};  ///< -1: not tried
 
+/// Two seconds to leave by itself.
+void wait_or_kill(pid_t pid) {
+  int status = 0;
+  const auto deadline = Clock::now() + std::chrono::seconds(2);
+  for (int sleep_us = 200; waitpid(pid, &status, WNOHANG) == 0; sleep_us = std::min(sleep_us * 2, 20000)) {
+    if (Clock::now() > deadline) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return;
+    }
+    usleep(static_cast<useconds_t>(sleep_us));
+  }
+}
+
 }  // namespace
 
 namespace {
@@ -333,16 +347,7 @@ Box::~Box() {
   if (control_ >= 0) close(control_);
   if (pid_ > 0) {
     // At the end of its control socket the supervisor leaves, and the kernel ends the rest with it.
-    int status = 0;
-    const auto deadline = Clock::now() + std::chrono::seconds(2);
-    for (int sleep_us = 200; waitpid(pid_, &status, WNOHANG) == 0; sleep_us = std::min(sleep_us * 2, 20000)) {
-      if (Clock::now() > deadline) {
-        kill(pid_, SIGKILL);
-        waitpid(pid_, &status, 0);
-        break;
-      }
-      usleep(static_cast<useconds_t>(sleep_us));
-    }
+    wait_or_kill(pid_);
   }
   if (!work_dir_.empty()) {
     std::error_code ignored;
@@ -568,10 +573,7 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
 
 void end_inside(Inside& inside) {
   if (inside.control >= 0) close(inside.control);
-  if (inside.pid > 0) {
-    kill(inside.pid, SIGKILL);
-    waitpid(inside.pid, nullptr, 0);
-  }
+  if (inside.pid > 0) wait_or_kill(inside.pid);
   inside = {};
 }
 

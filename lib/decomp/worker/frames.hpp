@@ -98,6 +98,8 @@ enum RunFlags : std::uint8_t {
   kMemoryError = 1,  ///< ended by an uncaught MemoryError
   kComplete = 2,     ///< a called program handed its result over
   kSyntaxError = 4,  ///< the text does not compile
+  kUnsure = 8,       ///< tree: to be run by itself
+  kCollected = 16,   ///< tree: it waited for others, whose leaves it hands on
 };
 
 }  // namespace leap::decomp

@@ -122,6 +122,18 @@ def compile_part(text):
         raise No("a part that cannot be compiled: " + type(error).__name__)
 
 
+def keeps_order(code):
+    """Does the code come back from marshal as it was? A set among its constants gets another order."""
+    return not any(isinstance(constant, frozenset) or isinstance(constant, type(code)) and not keeps_order(constant)
+                   or isinstance(constant, tuple) and any(isinstance(item, frozenset) for item in constant)
+                   for constant in code.co_consts)
+
+
+def packed(code):
+    """Its marshal, or "=" where the text is to be compiled again."""
+    return marshal.dumps(code) if keeps_order(code) else b"="
+
+
 def constant(node):
     """An expression whose value is immutable, made of constants alone."""
     if isinstance(node, ast.Constant):
@@ -254,12 +266,15 @@ class Part:
 class TrieCheck(ast.NodeVisitor):
     """Nothing in a part may keep state between calls, reach the process, or catch what ends a run. Raises No."""
 
-    def __init__(self, part, declared, io):
-        self.part, self.declared, self.io = part, declared, io
+    def __init__(self, part, before, declared):
+        """`before`: the preamble, whose names all parts have."""
+        self.part, self.declared = part, declared
+        self.binds = {**before.binds, **part.binds}
+        self.tables = before.tables | part.tables
         self.functions = 0  # depth
         self.locals = [set()]
         self.params = [set()]
-        self.modules = {name for name, kind in part.binds.items() if kind[0] == "import" and not kind[2]}
+        self.modules = {name for name, kind in self.binds.items() if kind[0] == "import" and not kind[2]}
 
     def generic_visit(self, node):
         if isinstance(node, self.REFUSED):
@@ -389,7 +404,7 @@ class TrieCheck(ast.NodeVisitor):
             if base.id in self.declared:
                 raise No("an attribute of a declared function")
             if base.id in self.modules:
-                kind = self.part.binds.get(base.id)
+                kind = self.binds.get(base.id)
                 if (kind[1] if kind else base.id) == "sys" and node.attr not in PURE_SYS:
                     raise No("sys." + node.attr)
                 return
@@ -398,7 +413,7 @@ class TrieCheck(ast.NodeVisitor):
     def visit_Subscript(self, node):
         if not isinstance(node.ctx, ast.Load):
             self.store(node)
-        if isinstance(node.value, ast.Name) and node.value.id in self.part.tables and isinstance(node.ctx, ast.Load):
+        if isinstance(node.value, ast.Name) and node.value.id in self.tables and isinstance(node.ctx, ast.Load):
             self.visit(node.slice)
             return
         self.generic_visit(node)
@@ -411,7 +426,7 @@ class TrieCheck(ast.NodeVisitor):
 
     def loop(self, node):
         for name, value in ast.iter_fields(node):
-            if name == "iter" and isinstance(value, ast.Name) and value.id in self.part.tables:
+            if name == "iter" and isinstance(value, ast.Name) and value.id in self.tables:
                 continue
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, ast.AST):
@@ -428,7 +443,7 @@ class TrieCheck(ast.NodeVisitor):
                 if isinstance(side, ast.Name) and side.id in self.declared:
                     raise No("a declared function that is compared")
         for side in sides:
-            if isinstance(side, ast.Name) and side.id in self.part.tables:
+            if isinstance(side, ast.Name) and side.id in self.tables:
                 continue
             self.visit(side)
 
@@ -442,7 +457,7 @@ class TrieCheck(ast.NodeVisitor):
                     if word.arg not in ("sep", "end", "flush", "file"):
                         raise No("print(**..)")
             if func.id in ("len", "sorted", "enumerate", "set", "list", "tuple", "sum", "max", "min", "dict") and len(
-                    node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id in self.part.tables:
+                    node.args) == 1 and isinstance(node.args[0], ast.Name) and node.args[0].id in self.tables:
                 for word in node.keywords:
                     self.visit(word)
                 return
@@ -451,31 +466,24 @@ class TrieCheck(ast.NodeVisitor):
             if not (isinstance(func.value, ast.Constant)):
                 raise No("a format that is computed")
         if isinstance(func, ast.Attribute) and func.attr in ("get", "items", "keys", "values", "index", "count") and isinstance(
-                func.value, ast.Name) and func.value.id in self.part.tables:
+                func.value, ast.Name) and func.value.id in self.tables:
             for item in [*node.args, *node.keywords]:
                 self.visit(item)
             return
         self.generic_visit(node)
 
     def visit_Name(self, node):
-        if node.id in self.part.tables and isinstance(node.ctx, ast.Load) and not self.is_local(node.id):
+        if node.id in self.tables and isinstance(node.ctx, ast.Load) and not self.is_local(node.id):
             raise No("a global list, dict or set that is passed on")
 
 
-IO = re.compile(r"\b(input|stdin)\b")
 TEXT_IO = re.compile(r"\binput\s*\(|stdin\s*\.\s*(read|readline|readlines)\b|in\s+(sys\.)?stdin\b|map\(.*stdin\s*\)|\(\s*(sys\.)?stdin\s*\)")
 BYTES_IO = re.compile(r"stdin\s*\.\s*buffer")
 
 
-def hidden_words(part):
-    for node in ast.walk(part.tree):
-        if isinstance(node, ast.Attribute) and HIDDEN.match(node.attr):
-            raise No("attribute " + node.attr)
-
-
-def tree_check(part, declared):
+def tree_check(part, before, declared):
     """What a run that forks at its first call of a function must not do: reach other processes or files."""
-    modules = {name: kind[1] for name, kind in part.binds.items() if kind[0] == "import" and not kind[2]}
+    modules = {name: kind[1] for name, kind in {**before.binds, **part.binds}.items() if kind[0] == "import" and not kind[2]}
     for node in ast.walk(part.tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
@@ -550,13 +558,13 @@ def analyse(preamble, functions, main, entry):
                 row.append(part)
                 every.append(part)
                 out["classes"][i][j] = seen.setdefault(ast.dump(part.tree), j)
-                out["codes"][i][j] = marshal.dumps(part.code)
+                out["codes"][i][j] = packed(part.code)
             parts.append(row)
         pre, end = compile_part(preamble), compile_part(main)
         if pre is None or end is None:
             raise No("a preamble or main that does not compile")
         pre, end = Part(preamble, *pre), Part(main, *end)
-        out["preamble"], out["main"] = marshal.dumps(pre.code), marshal.dumps(end.code)
+        out["preamble"], out["main"] = packed(pre.code), packed(end.code)
         for part in (pre, end, *every):
             for node in part.tree.body:
                 for inner in ast.walk(node):
@@ -581,7 +589,7 @@ def analyse(preamble, functions, main, entry):
     try:
         joint(names, parts, pre, end, every, TREE_MODULES, TREE_SYS, TREE_BUILTINS, False)
         for part in (pre, end, *every):
-            tree_check(part, set(names))
+            tree_check(part, pre, set(names))
     except No as why:
         out["tree"] = str(why)
     try:
@@ -601,7 +609,7 @@ def analyse(preamble, functions, main, entry):
             raise No("stdin or stdout that is passed on")
         out["bytes"] = bytes_io
         for part in (pre, end, *every):
-            TrieCheck(part, set(names), None).visit(part.tree)
+            TrieCheck(part, pre, set(names)).visit(part.tree)
     except No as why:
         out["trie"] = str(why)
     return out

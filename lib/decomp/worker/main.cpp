@@ -6,13 +6,17 @@
 #include "program.hpp"
 // after Python.h
 #include <poll.h>
+#include <signal.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 
 #include "frames.hpp"
 #include "process.hpp"
+#include "tree.hpp"
 #include "trie.hpp"
 
 namespace leap::decomp {
@@ -47,6 +51,8 @@ class Worker {
         run(request);
       else if (request[0] == "trie")
         explore(request);
+      else if (request[0] == "tree")
+        explore_tree(request);
       else
         break;
     }
@@ -193,6 +199,83 @@ class Worker {
       end_explorer();
       answer({"died", cpu});
     }
+  }
+
+  /// tree: as trie.
+  void explore_tree(const Fields& request) {
+    end_explorer();
+    const std::size_t n = source_.names.size();
+    const auto index = static_cast<std::size_t>(std::atoi(request[1].c_str()));
+    const double budget_s = std::atof(request[3].c_str());
+    std::vector<Cell> cells;
+    for (std::string_view rest = request[2]; !rest.empty();) {
+      cells.emplace_back();
+      for (std::size_t l = 0; l < n; ++l) cells.back().push_back(take<Set>(rest));
+    }
+    Limits limits = source_.limits;
+    limits.cpu_s *= 2, limits.wall_s = 1e7, limits.alone = false;
+    processes_.set_input(tests_[index].input);
+    const double deadline_s = budget_s > 0 ? now_s() + budget_s : 0;
+    const double before_s = processes_.cpu_s();
+    const Ran ran = processes_.run(limits, [&](Shared& shared, int result_fd) {
+      run_tree(source_, cells, tests_[index], deadline_s, shared, result_fd);
+    });
+    const std::string cpu = std::to_string(processes_.cpu_s() - before_s);
+    std::vector<Leaf> leaves;
+    if (ran.flags & kCollected) {
+      leaves = read_leaves(processes_.result(), n);
+    } else {
+      Leaf leaf;
+      leaf.choice.assign(n, -1);
+      leaf.end = static_cast<std::uint8_t>(ran.end), leaf.flags = ran.flags, leaf.code = ran.code;
+      leaf.cpu_s = ran.cpu_s, leaf.rss_kb = ran.rss_kb;
+      leaf.output = source_.call ? processes_.result() : processes_.output(limits.output_kb);
+      leaves.push_back(std::move(leaf));
+    }
+    if (!processes_.clean()) _exit(3);
+    Fields out = {"found", cpu, std::to_string(leaves.size()), ""};
+    std::map<std::string, std::uint32_t> known;
+    for (const Leaf& leaf : leaves) {
+      const char what = letter(leaf);
+      const std::string result = std::string(1, what) + (what == ' ' ? leaf.output : "");
+      const auto [at, fresh] = known.emplace(result, static_cast<std::uint32_t>(known.size()));
+      if (fresh) out.push_back(result);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        Cell part = cells[i];
+        bool any = true;
+        for (std::size_t l = 0; l < n; ++l) {
+          if (leaf.choice[l] < 0) continue;
+          Set one;
+          one.set(static_cast<std::size_t>(leaf.choice[l]));
+          part[l] &= one;
+          any = any && part[l].any();
+        }
+        if (!any) continue;
+        put(out[3], static_cast<std::uint32_t>(i));
+        put(out[3], at->second);
+        for (const Set& set : part) put(out[3], set);
+      }
+    }
+    answer(out);
+  }
+
+  /// As for what is explored on values: ' ' to be compared, '?' to be run by itself.
+  char letter(const Leaf& leaf) const {
+    const auto end = static_cast<RunEnd>(leaf.end);
+    if (leaf.flags & kUnsure) return '?';
+    if (end == RunEnd::kOutput) return 'O';
+    if (end == RunEnd::kCpu) return 'T';
+    if (leaf.cpu_s > 0.5 * source_.limits.cpu_s || end == RunEnd::kWall || end == RunEnd::kMemory ||
+        (leaf.flags & kMemoryError) || (end == RunEnd::kSignal && leaf.code == SIGKILL))
+      return '?';
+    if (end == RunEnd::kSignal || leaf.code != 0) return 'E';
+    return source_.call && !(leaf.flags & kComplete) ? 'E' : ' ';
+  }
+
+  static double now_s() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
   }
 
   void end_explorer() {

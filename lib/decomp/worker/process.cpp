@@ -257,7 +257,7 @@ Ran Processes::run(const Limits& limits, const std::function<void(Shared&, int)>
     tick_s = std::min(0.05, tick_s * 2);
     double more_cpu_s = 0;
     long more_kb = 0;
-    if (tick_s > 0.03) others(pid, more_cpu_s, more_kb);
+    if (tick_s > 0.03 && limits.alone) others(pid, more_cpu_s, more_kb);
     const long rss_kb = statm_kb(("/proc/" + std::to_string(pid) + "/statm").c_str(), true) + more_kb;
     peak_kb = std::max(peak_kb, rss_kb);
     stopped = true;

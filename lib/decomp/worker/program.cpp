@@ -31,10 +31,12 @@ std::string bytes_of(PyObject* dict, const char* name) {
   return {PyBytes_AS_STRING(value), static_cast<std::size_t>(PyBytes_GET_SIZE(value))};
 }
 
-/// The code object of its marshal, or null.
-PyObject* code_of(const std::string& bytes) {
+/// The code object of its marshal, or of the text where it is "="; or null.
+PyObject* code_of(const std::string& bytes, const std::string& text) {
   if (bytes.empty()) return nullptr;
-  PyObject* code = PyMarshal_ReadObjectFromString(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+  PyObject* code = bytes == "="
+                       ? Py_CompileString(text.c_str(), "/tmp/prog.py", Py_file_input)
+                       : PyMarshal_ReadObjectFromString(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
   if (code && !PyCode_Check(code)) Py_CLEAR(code);
   if (!code) PyErr_Clear();
   return code;
@@ -203,9 +205,11 @@ PyObject* text_of_program(const Source& source, const std::vector<int>& choice) 
 }
 
 /// Runs the text's parts, or the whole. False with an exception set.
-bool execute_program(const Source& source, const std::vector<int>& choice, PyObject* space, Shared& shared) {
+bool execute_program(const Source& source, const std::vector<int>& choice, PyObject* space, Shared& shared,
+                     const std::function<void(PyObject*)>& define) {
   if (!source.whole) {
     if (source.preamble_code && !execute(source.preamble_code, space)) return false;
+    if (define) define(space);
     for (std::size_t i = 0; i < choice.size(); ++i)
       if (!execute(source.codes[i][static_cast<std::size_t>(choice[i])], space)) return false;
     return !source.main_code || execute(source.main_code, space);
@@ -280,8 +284,8 @@ bool load(Source& source, const std::string& prepared, std::vector<std::string>&
   source.whole = !whole || PyObject_IsTrue(whole) != 0;
   source.final = truth(all, "final");
   source.bytes = truth(all, "bytes");
-  if (!source.preamble.empty()) source.preamble_code = code_of(bytes_of(all, "preamble"));
-  if (!source.main.empty()) source.main_code = code_of(bytes_of(all, "main"));
+  if (!source.preamble.empty()) source.preamble_code = code_of(bytes_of(all, "preamble"), source.preamble);
+  if (!source.main.empty()) source.main_code = code_of(bytes_of(all, "main"), source.main);
   PyObject* rows = PyDict_GetItemString(all, "codes");
   bool fine =
       rows && PyList_Check(rows) && PyList_GET_SIZE(rows) == static_cast<Py_ssize_t>(source.texts.size());
@@ -293,7 +297,8 @@ bool load(Source& source, const std::string& prepared, std::vector<std::string>&
       PyObject* code = PyList_GET_ITEM(row, static_cast<Py_ssize_t>(j));
       source.codes[i].push_back(
           PyBytes_Check(code)
-              ? code_of({PyBytes_AS_STRING(code), static_cast<std::size_t>(PyBytes_GET_SIZE(code))})
+              ? code_of({PyBytes_AS_STRING(code), static_cast<std::size_t>(PyBytes_GET_SIZE(code))},
+                        source.texts[i][j])
               : nullptr);
     }
   }
@@ -355,14 +360,21 @@ PyObject* find_entry(PyObject* space, const std::string& name) {
 }
 
 void run_program(const Source& source, const std::vector<int>& choice, const Test& test, Shared& shared,
-                 int result_fd) {
+                 int result_fd, const std::function<void(PyObject*)>& define) {
+  if (source.final) {
+    // At its end the interpreter collects what is frozen here, too.
+    PyObject* gc = PyImport_ImportModule("gc");
+    PyObject* done = gc ? PyObject_CallMethod(gc, "unfreeze", nullptr) : nullptr;
+    Py_XDECREF(done);
+    Py_XDECREF(gc);
+  }
   PyObject* main = PyImport_AddModule("__main__");
   PyObject* space = main ? PyModule_GetDict(main) : nullptr;
   if (!space) _exit(126);
   PyDict_SetItemString(space, "__file__", path_of_program);
   PyDict_SetItemString(space, "__loader__", loader_of_program);
   PyDict_SetItemString(space, "__cached__", Py_None);
-  if (!execute_program(source, choice, space, shared)) leave(source, handle_error(source, shared));
+  if (!execute_program(source, choice, space, shared, define)) leave(source, handle_error(source, shared));
   if (!source.call) leave(source, 0);
   PyObject* entry = find_entry(space, source.entry);
   PyObject* args =

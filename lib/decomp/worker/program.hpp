@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Limits {
   double cpu_s = 10, wall_s = 30;
   long memory_kb = 1 << 20, output_kb = 1024, file_kb = 16 << 10;
   long processes = 64;
+  bool alone = true;  ///< what a program's own children use counts for it
 };
 
 /// A decomposition as loaded. Code objects are null where a text does not compile or `whole` is set.
@@ -55,9 +57,10 @@ PyObject* own_module(const char* name, const char* source);
 bool load(Source& source, const std::string& prepared, std::vector<std::string>& reply);
 
 /// In a child: runs the program of `choice` as `python3 prog.py` and leaves. A call's result goes to
-/// `result_fd`.
+/// `result_fd`. `define`, if given, makes the declared functions instead of the texts of `choice`.
 [[noreturn]] void run_program(const Source& source, const std::vector<int>& choice, const Test& test,
-                              Shared& shared, int result_fd);
+                              Shared& shared, int result_fd,
+                              const std::function<void(PyObject* space)>& define = nullptr);
 
 /// Gives the result of a call as marshal of plain data (program-checks.md); false when it is none.
 bool plain_marshal(PyObject* value, std::string& out);
