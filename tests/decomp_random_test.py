@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 BIN = sys.argv[1]
-ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 30
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 NAMES = ["f", "g", "h", "k"]
 
 
