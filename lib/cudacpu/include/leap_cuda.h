@@ -1,4 +1,5 @@
-// CUDA C++ for a C++ compiler: what <cuda_runtime.h> declares. Compiled once, ahead of candidates.
+// CUDA C++ for a C++ compiler: what <cuda_runtime.h> declares. Compiled once, ahead of candidates; standard headers are
+// here as far as they make no compilation slower (<string> and <iostream> do, by what they instantiate anew).
 #pragma once
 
 #include <math.h>
@@ -16,12 +17,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <limits>
 #include <memory>
-#include <random>
-#include <stdexcept>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
