@@ -178,3 +178,23 @@ hazard("a call that leaves", {"solve": ["def solve(x):\n    return x", "import s
                                         "def solve(x):\n    raise ValueError"]}, "", [[1], ["1"], [None], [{"a": [1, 2.5]}]], entry="solve")
 hazard("a call of a method", {"Solution": ["class Solution:\n    def solve(self, x):\n        return x + 1", "class Solution:\n    def solve(self, x):\n        return x", "class Solution:\n    n = 0\n    def solve(self, x):\n        Solution.n += 1\n        return x + Solution.n"]},
        "", [[1], [2]], entry="solve")
+
+# Implementations of f that attack: what they themselves get does not matter, but programs without them pass.
+HOSTILE = [
+    "import os, signal\ndef f():\n    os.kill(os.getppid(), signal.SIGKILL)\n    return 1",
+    "import os\ndef f():\n    os.kill(-1, 9)\n    return 1",
+    "import os\ndef f():\n    for fd in range(256):\n        try:\n            os.write(fd, b'\\0' * 64)\n        except OSError:\n            pass\n    return 1",
+    "import os\ndef f():\n    for fd in range(256):\n        try:\n            os.ftruncate(fd, 0)\n            os.lseek(fd, 5, 0)\n        except OSError:\n            pass\n    return 1",
+    "import os\ndef f():\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            pass",
+    "import os\ndef f():\n    if os.fork() == 0:\n        os.setsid()\n        while True:\n            pass\n    return 1",
+    "import ctypes\ndef f():\n    ctypes.string_at(0)",
+    "import os\ndef f():\n    with open('/proc/1/mem', 'rb') as m:\n        return m.read(1)",
+    "import os\ndef f():\n    open('/tmp/prog.py', 'w').write('print(1)')\n    os.mkdir('/tmp/d')\n    os.chmod('/tmp/d', 0)\n    return 1",
+    "import builtins, sys\ndef f():\n    builtins.int = lambda x: 7\n    sys.modules.clear()\n    return 1",
+    "def f():\n    return ().__class__.__base__.__subclasses__()",
+    "def f():\n    return (lambda: 0).__globals__['g']",
+    "def f():\n    try:\n        raise ValueError\n    except ValueError as e:\n        e.__traceback__.tb_frame.f_back.f_globals.clear()\n    return 1",
+    "import gc\ndef f():\n    for o in gc.get_objects():\n        if isinstance(o, dict):\n            o.clear()\n    return 1",
+    "import sys\ndef f():\n    sys.setrecursionlimit(1 << 30)\n    def h():\n        return h()\n    return h()",
+    "import signal\ndef f():\n    for n in range(1, 60):\n        try:\n            signal.signal(n, signal.SIG_IGN)\n        except (OSError, ValueError):\n            pass\n    while True:\n        pass",
+]

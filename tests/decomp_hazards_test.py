@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from decomp_hazards import HAZARDS
+from decomp_hazards import HAZARDS, HOSTILE
 
 BIN = sys.argv[1]
 CPU_S, WALL_S, MEMORY_MB, OUTPUT_KB = 1, 15, 512, 1024
@@ -172,6 +172,23 @@ def outcomes(hazard, recombination):
     return found
 
 
+def attacked():
+    """How many programs without a hostile implementation fail beside one."""
+    bad = 0
+    lines = []
+    for i, code in enumerate(HOSTILE):
+        made = dict(name="hostile %d" % i, functions={"f": ["def f():\n    return 1", code, "def f():\n    return 2 - 1"], "g": ["def g(x):\n    return int(x) + 1"] * 2},
+                    main="print(g(f()))", inputs=["", "x"])
+        lines.append(record(made, [b"2", b"2"]))
+    for mode in ("auto", "tree", "run"):
+        for line, got in zip(lines, recombine(lines, "--outcomes", "--mode", mode, "-j2")):
+            for box in got["boxes"]:
+                if box["choice"][0] != 1 and box["outcomes"] != "PP":
+                    bad += 1
+                    print("%s beside %s: %s" % (mode, line["id"], box))
+    return bad
+
+
 STATUS = {"P": "ok", "W": "wrong_answer", "E": "crash", "C": "compile_error", "T": "timeout", "M": "out_of_memory", "O": "output_limit"}
 
 
@@ -181,7 +198,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         known = list(pool.map(brute, hazards))
     records = [record(hazard, wants) for hazard, (_, wants) in zip(hazards, known)]
-    bad = 0
+    bad = 0 if names else attacked()
     used = {}
     for flags in (["--outcomes", "--mode", "auto", "-j1"], ["--outcomes", "--mode", "run", "-j2"], ["--outcomes", "--mode", "tree", "-j2"], ["--mode", "auto", "-j2"]):
         for hazard, (truth, _), got in zip(hazards, known, recombine(records, *flags)):
