@@ -2,6 +2,10 @@
 // here as far as they make no compilation slower (<string> and <iostream> do, by what they instantiate anew).
 #pragma once
 
+// Without the special functions of C++17, which every compilation would instantiate anew.
+#include <bits/c++config.h>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+
 #include <math.h>
 #include <stdlib.h>
 

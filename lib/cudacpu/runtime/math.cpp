@@ -1,4 +1,5 @@
 // Functions of the device's math library that C++ lacks.
+#include <cfenv>
 #include <cmath>
 #include <limits>
 
@@ -37,3 +38,76 @@ double inverse_normal(double p) {
 }
 
 }  // namespace leap_cuda
+
+/// The modified Bessel function of order 0: its series, which has no cancellation.
+double cyl_bessel_i0(double x) {
+  const double quarter = x * x / 4;
+  double term = 1, sum = 1;
+  for (int k = 1; k < 1000 && term > sum * 1e-17; ++k) {
+    term *= quarter / (static_cast<double>(k) * k);
+    sum += term;
+  }
+  return sum;
+}
+float cyl_bessel_i0f(float x) {
+  return static_cast<float>(cyl_bessel_i0(static_cast<double>(x)));
+}
+
+namespace leap_cuda {
+namespace {
+
+/// Operands and result are volatile: nothing is worked out ahead or merged.
+template <class T, class F>
+T in_mode(int mode, F operation) {
+  const int old = fegetround();
+  fesetround(mode);
+  volatile T result = operation();
+  fesetround(old);
+  return result;
+}
+
+}  // namespace
+}  // namespace leap_cuda
+
+#define LEAP_BINARY(NAME, T, MODE, SYMBOL)                          \
+  T NAME(T a, T b) {                                                \
+    volatile T x = a, y = b;                                        \
+    return leap_cuda::in_mode<T>(MODE, [&] { return x SYMBOL y; }); \
+  }
+#define LEAP_UNARY(NAME, R, T, MODE, EXPRESSION)                    \
+  R NAME(T a) {                                                     \
+    volatile T x = a;                                               \
+    return leap_cuda::in_mode<R>(MODE, [&] { return EXPRESSION; }); \
+  }
+#define LEAP_MODE(SUFFIX, MODE)                                                            \
+  LEAP_BINARY(__fadd_##SUFFIX, float, MODE, +)                                             \
+  LEAP_BINARY(__fsub_##SUFFIX, float, MODE, -)                                             \
+  LEAP_BINARY(__fmul_##SUFFIX, float, MODE, *)                                             \
+  LEAP_BINARY(__fdiv_##SUFFIX, float, MODE, /)                                             \
+  LEAP_BINARY(__dadd_##SUFFIX, double, MODE, +)                                            \
+  LEAP_BINARY(__dsub_##SUFFIX, double, MODE, -)                                            \
+  LEAP_BINARY(__dmul_##SUFFIX, double, MODE, *)                                            \
+  LEAP_BINARY(__ddiv_##SUFFIX, double, MODE, /)                                            \
+  LEAP_UNARY(__frcp_##SUFFIX, float, float, MODE, 1.0f / x)                                \
+  LEAP_UNARY(__fsqrt_##SUFFIX, float, float, MODE, std::sqrt(x))                           \
+  LEAP_UNARY(__drcp_##SUFFIX, double, double, MODE, 1.0 / x)                               \
+  LEAP_UNARY(__dsqrt_##SUFFIX, double, double, MODE, std::sqrt(x))                         \
+  LEAP_UNARY(__double2float_##SUFFIX, float, double, MODE, static_cast<float>(x))          \
+  LEAP_UNARY(__int2float_##SUFFIX, float, int, MODE, static_cast<float>(x))                \
+  LEAP_UNARY(__uint2float_##SUFFIX, float, unsigned, MODE, static_cast<float>(x))          \
+  LEAP_UNARY(__ll2float_##SUFFIX, float, long long, MODE, static_cast<float>(x))           \
+  LEAP_UNARY(__ull2float_##SUFFIX, float, unsigned long long, MODE, static_cast<float>(x)) \
+  float __fmaf_##SUFFIX(float a, float b, float c) {                                       \
+    volatile float x = a;                                                                  \
+    return leap_cuda::in_mode<float>(MODE, [&] { return std::fma(x, b, c); });             \
+  }                                                                                        \
+  double __fma_##SUFFIX(double a, double b, double c) {                                    \
+    volatile double x = a;                                                                 \
+    return leap_cuda::in_mode<double>(MODE, [&] { return std::fma(x, b, c); });            \
+  }
+LEAP_MODE(rz, FE_TOWARDZERO)
+LEAP_MODE(ru, FE_UPWARD)
+LEAP_MODE(rd, FE_DOWNWARD)
+#undef LEAP_MODE
+#undef LEAP_UNARY
+#undef LEAP_BINARY

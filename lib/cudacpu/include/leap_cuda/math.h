@@ -2,7 +2,6 @@
 // with hints.
 #pragma once
 
-#include <cfenv>
 #include <climits>
 #include <cmath>
 #include <cstdlib>
@@ -93,20 +92,6 @@ inline T apart(T value) {
 #endif
   return value;
 }
-template <int MODE, class T, class F>
-LEAP_UNCHECKED __attribute__((noinline)) T rounded(F operation) {
-  const int old = fegetround();
-  fesetround(MODE);
-  volatile T result = operation();
-  fesetround(old);
-  return result;
-}
-#if defined(__x86_64__) || defined(__aarch64__)
-template <class T>
-inline volatile T& hidden(T& value) {
-  return const_cast<volatile T&>(value);
-}
-#endif
 }  // namespace leap_cuda
 
 // --- float and double functions that C++ lacks
@@ -206,12 +191,8 @@ inline float erfcinvf(float x) {
 inline float fdividef(float a, float b) {
   return a / b;
 }
-inline double cyl_bessel_i0(double x) {
-  return std::cyl_bessel_i(0.0, fabs(x));
-}
-inline float cyl_bessel_i0f(float x) {
-  return static_cast<float>(std::cyl_bessel_i(0.0, fabs(static_cast<double>(x))));
-}
+double cyl_bessel_i0(double x);
+float cyl_bessel_i0f(float x);
 
 inline float __expf(float x) {
   return expf(x);
@@ -303,40 +284,30 @@ inline double __drcp_rn(double a) {
 inline double __fma_rn(double a, double b, double c) {
   return fma(a, b, c);
 }
-#define LEAP_ROUNDED(SUFFIX, MODE)                                                                        \
-  inline float __fadd_##SUFFIX(float a, float b) {                                                        \
-    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) + leap_cuda::hidden(b); });  \
-  }                                                                                                       \
-  inline float __fsub_##SUFFIX(float a, float b) {                                                        \
-    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) - leap_cuda::hidden(b); });  \
-  }                                                                                                       \
-  inline float __fmul_##SUFFIX(float a, float b) {                                                        \
-    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) * leap_cuda::hidden(b); });  \
-  }                                                                                                       \
-  inline float __fdiv_##SUFFIX(float a, float b) {                                                        \
-    return leap_cuda::rounded<MODE, float>([&] { return leap_cuda::hidden(a) / leap_cuda::hidden(b); });  \
-  }                                                                                                       \
-  inline float __frcp_##SUFFIX(float a) {                                                                 \
-    return leap_cuda::rounded<MODE, float>([&] { return 1.0f / leap_cuda::hidden(a); });                  \
-  }                                                                                                       \
-  inline float __fsqrt_##SUFFIX(float a) {                                                                \
-    return leap_cuda::rounded<MODE, float>([&] { return sqrtf(leap_cuda::hidden(a)); });                  \
-  }                                                                                                       \
-  inline float __fmaf_##SUFFIX(float a, float b, float c) {                                               \
-    return leap_cuda::rounded<MODE, float>([&] { return fmaf(leap_cuda::hidden(a), b, c); });             \
-  }                                                                                                       \
-  inline double __dadd_##SUFFIX(double a, double b) {                                                     \
-    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) + leap_cuda::hidden(b); }); \
-  }                                                                                                       \
-  inline double __dmul_##SUFFIX(double a, double b) {                                                     \
-    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) * leap_cuda::hidden(b); }); \
-  }                                                                                                       \
-  inline double __ddiv_##SUFFIX(double a, double b) {                                                     \
-    return leap_cuda::rounded<MODE, double>([&] { return leap_cuda::hidden(a) / leap_cuda::hidden(b); }); \
-  }
-LEAP_ROUNDED(rz, FE_TOWARDZERO)
-LEAP_ROUNDED(ru, FE_UPWARD)
-LEAP_ROUNDED(rd, FE_DOWNWARD)
+// In the runtime: they change the processor's rounding mode.
+#define LEAP_ROUNDED(SUFFIX)                           \
+  float __fadd_##SUFFIX(float a, float b);             \
+  float __fsub_##SUFFIX(float a, float b);             \
+  float __fmul_##SUFFIX(float a, float b);             \
+  float __fdiv_##SUFFIX(float a, float b);             \
+  float __frcp_##SUFFIX(float a);                      \
+  float __fsqrt_##SUFFIX(float a);                     \
+  float __fmaf_##SUFFIX(float a, float b, float c);    \
+  double __dadd_##SUFFIX(double a, double b);          \
+  double __dsub_##SUFFIX(double a, double b);          \
+  double __dmul_##SUFFIX(double a, double b);          \
+  double __ddiv_##SUFFIX(double a, double b);          \
+  double __drcp_##SUFFIX(double a);                    \
+  double __dsqrt_##SUFFIX(double a);                   \
+  double __fma_##SUFFIX(double a, double b, double c); \
+  float __double2float_##SUFFIX(double a);             \
+  float __int2float_##SUFFIX(int a);                   \
+  float __uint2float_##SUFFIX(unsigned a);             \
+  float __ll2float_##SUFFIX(long long a);              \
+  float __ull2float_##SUFFIX(unsigned long long a);
+LEAP_ROUNDED(rz)
+LEAP_ROUNDED(ru)
+LEAP_ROUNDED(rd)
 #undef LEAP_ROUNDED
 
 // --- conversions: out of range saturates, NaN is 0
@@ -381,31 +352,12 @@ LEAP_CONVERT(__double2ull, double, unsigned long long)
 inline float __double2float_rn(double x) {
   return static_cast<float>(x);
 }
-inline float __double2float_rz(double x) {
-  return leap_cuda::rounded<FE_TOWARDZERO, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
-}
-inline float __double2float_ru(double x) {
-  return leap_cuda::rounded<FE_UPWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
-}
-inline float __double2float_rd(double x) {
-  return leap_cuda::rounded<FE_DOWNWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });
-}
-#define LEAP_TO_FLOAT(NAME, T)                                                                               \
-  inline float __##NAME##2float_rn(T x) {                                                                    \
-    return static_cast<float>(x);                                                                            \
-  }                                                                                                          \
-  inline float __##NAME##2float_rz(T x) {                                                                    \
-    return leap_cuda::rounded<FE_TOWARDZERO, float>(                                                         \
-        [&] { return static_cast<float>(leap_cuda::hidden(x)); });                                           \
-  }                                                                                                          \
-  inline float __##NAME##2float_ru(T x) {                                                                    \
-    return leap_cuda::rounded<FE_UPWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); });   \
-  }                                                                                                          \
-  inline float __##NAME##2float_rd(T x) {                                                                    \
-    return leap_cuda::rounded<FE_DOWNWARD, float>([&] { return static_cast<float>(leap_cuda::hidden(x)); }); \
-  }                                                                                                          \
-  inline double __##NAME##2double_rn(T x) {                                                                  \
-    return static_cast<double>(x);                                                                           \
+#define LEAP_TO_FLOAT(NAME, T)              \
+  inline float __##NAME##2float_rn(T x) {   \
+    return static_cast<float>(x);           \
+  }                                         \
+  inline double __##NAME##2double_rn(T x) { \
+    return static_cast<double>(x);          \
   }
 LEAP_TO_FLOAT(int, int)
 LEAP_TO_FLOAT(uint, unsigned)
