@@ -18,7 +18,11 @@ void Order::begin_block(BlockOrder* block, std::uint32_t number, unsigned thread
   block->threads = threads;
   block->begun = ++newest_;
   block->any_fence = block->any_learned = false;
-  if (!block->thread) block->thread = std::make_unique<ThreadOrder[]>(1024);
+  if (block->room < threads) {
+    block->room = (threads + 31) / 32 * 32;
+    block->thread = std::make_unique<ThreadOrder[]>(block->room);
+    block->lane_rows.clear();
+  }
   for (auto& arrived : block->arrived) arrived.clear();
   for (auto& location : block->barrier_location) location = 0;
   for (unsigned i = 0; i < threads; ++i) {
@@ -68,7 +72,7 @@ void Order::warp_sync(BlockOrder* block, unsigned warp, unsigned mask, unsigned 
     }
     return;
   }
-  if (block->lane_rows.size() < block->threads * 32) block->lane_rows.resize(1024 * 32);
+  if (block->lane_rows.empty()) block->lane_rows.resize(std::size_t{block->room} * 32);
   Stamp row[32] = {};
   for (unsigned rest = mask; rest; rest &= rest - 1) {
     const ThreadOrder& t = first[__builtin_ctz(rest)];
@@ -97,7 +101,7 @@ void Order::barrier_sync(BlockOrder* block, unsigned barrier) {
   if (arrived.empty()) return;
   Release release;
   release.by = arrived.front().first->id;
-  std::vector<Stamp> known(1024);
+  std::vector<Stamp> known(block->room);
   const Learned* learned = nullptr;
   for (const auto& [thread, at] : arrived) {
     Stamp& own = known[thread->id & 1023];
@@ -168,7 +172,7 @@ void Order::release(ThreadOrder* thread, std::uintptr_t key) {
                          (other.warp == thread->warp &&
                           (fenced < thread->warp_seen || (thread->lanes && fenced < thread->lanes[i & 31])));
       if (fenced == 0 || !known) continue;
-      if (release.known[scope].empty()) release.known[scope].resize(1024);
+      if (release.known[scope].empty()) release.known[scope].resize(block->room);
       release.known[scope][i] = fenced;
       useful = true;
     }
@@ -256,7 +260,7 @@ bool Order::covers(const Release& release, const ThreadOrder& to, std::uint32_t 
   if (at < point.block_seen) return true;
   if (id >> 5 == release.by >> 5 && at < point.warp_seen) return true;
   const std::vector<Stamp>& known = release.known[same_block ? 0 : 1];
-  return !known.empty() && at < known[id & 1023];
+  return (id & 1023) < known.size() && at < known[id & 1023];
 }
 
 bool Order::before_by_atomics(const ThreadOrder& thread, std::uint32_t id, Stamp at) const {

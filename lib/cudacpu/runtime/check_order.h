@@ -50,6 +50,7 @@ struct BlockOrder {
   Stamp begun = 0;  // stamps before it are of other blocks
   bool any_fence = false, any_learned = false;
   std::unique_ptr<ThreadOrder[]> thread;
+  unsigned room = 0;  // threads it can hold
   std::vector<Stamp> lane_rows;  // [threads][32], when asked for
   std::vector<std::pair<ThreadOrder*, Stamp>> arrived[16];
   std::uint32_t barrier_location[16] = {};
