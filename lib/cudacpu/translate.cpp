@@ -162,6 +162,12 @@ class Translator {
       kernel(i);
     } else if (is_one_of(text, {"__device__", "__constant__", "__managed__"})) {
       device_variable(i);
+    } else if (is_one_of(text, {"no_sanitize", "__no_sanitize__", "no_sanitize_thread",
+                                "no_sanitize_undefined", "disable_sanitizer_instrumentation"})) {
+      // The checks are not the candidate's to switch off.
+      const std::size_t open = t_.next(i), close = t_.is(open, "(") ? t_.match(open) : kNone;
+      if (close != kNone) t_.drop(i, close + 1);
+      replace(i, "unused");
     } else if (text == "__shared__") {
       shared(i);
     } else if (text == "__noinline__") {

@@ -671,6 +671,11 @@ __global__ void stencil_in_place_k(float* x, int n) {
 }
 CASE(stencil_in_place) { stencil_in_place_k<<<4, 64>>>(floats(256), 256); }
 
+__global__ __attribute__((no_sanitize("thread"))) void unwatched_k(float* y) {
+  y[0] += threadIdx.x;  // FAULT race
+}
+CASE(unwatched) { unwatched_k<<<1, 32>>>(zeros<float>(1)); }
+
 __global__ void plain_histogram_k(const int* x, int* bins, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) bins[x[i] % 16]++;  // FAULT race
