@@ -107,6 +107,7 @@ class Engine::Impl {
     }
   };
 
+  void need_worker(Work& work);
   void start_parts(Work& work, const std::vector<Choice>& sample) const;
   void run_tests(Work& work, Mode mode);
   /// False when the interpreter that the tree or trie lives in died.
@@ -125,6 +126,13 @@ class Engine::Impl {
   verify::Verifier verifier_;
   Workers workers_;
 };
+
+/// Where the last one was lost, another.
+void Engine::Impl::need_worker(Work& work) {
+  if (work.worker) return;
+  work.worker = workers_.take();
+  work.worker->load(work.decomposition, work.judge.entry(), work.judge.limits(), work.judge.inputs());
+}
 
 /// All programs, or those of the sample, each class of equal implementations by its first one. What contains
 /// an implementation that does not compile is settled here.
@@ -203,7 +211,6 @@ void Engine::Impl::run_test(Work& work, std::size_t test) {
     }
   }
   std::vector<char> letters(choices.size(), 0);
-  work.out.runs += choices.size();
   std::mutex mutex;
   std::vector<std::unique_ptr<WorkerProcess>> idle;
   idle.push_back(std::move(work.worker));
@@ -230,7 +237,9 @@ void Engine::Impl::run_test(Work& work, std::size_t test) {
       }
     }
     std::lock_guard lock(mutex);
-    if (worker) idle.push_back(std::move(worker));
+    if (!worker) return;
+    work.out.cpu_s += worker->take_cpu_s();
+    idle.push_back(std::move(worker));
   };
   tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run_chunk); });
   if (!idle.empty()) {
@@ -247,6 +256,7 @@ void Engine::Impl::run_test(Work& work, std::size_t test) {
           text_of(verifier_.verdict(work.judge.single(test), program_text(work.decomposition, choices[i])),
                   "status"));
     }
+    ++work.out.runs;
     parts.push_back({cell_of(choices[i]), so_far[i] + letters[i], closes(letters[i])});
   }
   work.parts = std::move(parts);
@@ -267,6 +277,7 @@ bool Engine::Impl::explore_test(Work& work, std::size_t test, bool tree) {
   bool alive = !cells.empty();
   if (alive) {
     try {
+      need_worker(work);
       alive = work.worker->explore(tree, test, cells, work.budget_s > 0 ? std::max(0.01, work.left_s()) : 0,
                                    explored);
     } catch (const sandbox::Fault&) {
@@ -316,10 +327,6 @@ void Engine::Impl::run_tests(Work& work, Mode mode) {
       mode = mode == Mode::kTrie && work.sources.tree.empty() ? Mode::kTree : Mode::kRun;
       work.out.mode = mode == Mode::kTree ? "tree" : "run";
       work.out.why = "exploring did not come to an end";
-      if (!work.worker) {
-        work.worker = workers_.take();
-        work.worker->load(work.decomposition, work.judge.entry(), work.judge.limits(), work.judge.inputs());
-      }
     }
     if (mode == Mode::kRun) run_test(work, test);
   }
@@ -417,6 +424,7 @@ bool Engine::Impl::audited(Work& work, std::uint64_t key) {
     if (part.letters.empty() || part.letters[0] == 'C') continue;
     (part.letters.find_first_not_of('P') == std::string::npos ? passing : failing).push_back(&part);
   }
+  need_worker(work);
   std::uint64_t at = 0;
   for (const auto* parts : {&passing, &failing}) {
     for (int i = 0; i < kAudited && !parts->empty(); ++i) {
@@ -495,10 +503,8 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
   if (out.wanted < out.programs) sample = balanced_sample(sizes, out.wanted, key);
 
   Work work{decomposition, judge, out, Clock::now(), options_.budget_s, {}, nullptr, {}};
-  double before_s = 0;
   if (judge.plain()) {
     work.worker = workers_.take();
-    before_s = work.worker->cpu_s();
     work.sources = work.worker->load(decomposition, judge.entry(), judge.limits(), judge.inputs());
     Mode mode = options_.mode == Mode::kAuto ? Mode::kTrie : options_.mode;
     if (mode == Mode::kTrie && !work.sources.trie.empty()) mode = Mode::kTree, out.why = work.sources.trie;
@@ -537,7 +543,7 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
     gather(work, sizes, sample);
   }
   if (work.worker) {
-    out.cpu_s += work.worker->cpu_s() - before_s;
+    out.cpu_s += work.worker->take_cpu_s();
     workers_.give(std::move(work.worker));
   }
   return out;

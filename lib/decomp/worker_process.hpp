@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "decomp/outcomes.hpp"
@@ -76,7 +77,8 @@ class WorkerProcess {
   /// False when the shared interpreter died of it, and nothing can be explored any more.
   bool explore(bool tree, std::size_t test, const std::vector<Cell>& cells, double budget_s, Explored& out);
 
-  double cpu_s() const { return cpu_s_; }
+  /// CPU seconds of its programs since this was last asked.
+  double take_cpu_s() { return std::exchange(cpu_s_, 0); }
 
  private:
   Fields receive(double patience_s);
