@@ -145,6 +145,9 @@ class Translator {
   void collect_kernels() {
     for (std::size_t i = 0; i < t_.size(); ++i) {
       Definition d;
+      if (t_[i].is("volatile") &&
+          !is_one_of(t_.previous(i) == kNone ? "" : t_[t_.previous(i)].text, {"asm", "__asm__", "__asm"}))
+        waits_ = true;
       if (t_[i].is("__global__") && definition(i, d)) kernels_.insert(std::string(t_[d.name].text));
     }
   }
@@ -154,7 +157,7 @@ class Translator {
   void word(std::size_t i) {
     const std::string_view text = t_[i].text;
     if (text == "__global__" || text == "__device__") on_device(i);
-    if (text == "while") {
+    if (text == "while" || text == "do") {
       waiting_loop(i);
     } else if (is_one_of(text, {"malloc", "free", "new"})) {
       heap(i);
@@ -212,11 +215,17 @@ class Translator {
   /// A loop without a body waits for what other threads do: they get to run.
   void waiting_loop(std::size_t i) {
     const std::size_t open = t_.next(i);
+    if (t_.is(i, "do")) {
+      if (waits_ && i < device_end_ && t_.is(open, "{")) t_[open].after += " ::leap_cuda::turn();";
+      return;
+    }
     const std::size_t close = t_.is(open, "(") ? t_.match(open) : kNone;
     if (close == kNone) return;
     const std::size_t body = t_.next(close), before = t_.previous(i);
     if (t_.is(body, "{") && t_.is(t_.next(body), "}")) {
       t_[body].after += " ::leap_cuda::yield();";
+    } else if (t_.is(body, "{") && waits_ && i < device_end_) {
+      t_[body].after += " ::leap_cuda::turn();";
     } else if (t_.is(body, ";") && before != kNone) {
       // Not the end of do .. while.
       if (t_.is(before, "}")) {
@@ -690,6 +699,7 @@ class Translator {
     bool other;
   };
   std::vector<Branch> branches_;
+  bool waits_ = false;          ///< there are volatile reads, so loops may wait for other threads
   std::size_t device_end_ = 0;  ///< of the function of device code begun last
 };
 

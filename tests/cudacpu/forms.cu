@@ -105,6 +105,9 @@ __global__ void spins(int* out) {
     out[blockIdx.x] = turn;
     __threadfence();
     do { turn = turn + 1; } while (false);
+    int seen;
+    do { seen = turn; } while (seen < (int)gridDim.x);
+    while (true) { if (turn >= (int)gridDim.x) break; }
     while (turn <= (int)blockIdx.x) { }
   }
 }

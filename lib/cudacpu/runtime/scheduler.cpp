@@ -22,6 +22,7 @@ namespace leap_cuda {
 __thread unsigned easy_threads __asm__("leap_easy_threads");
 __thread unsigned thread_number __asm__("leap_thread_number");
 __thread unsigned block_generation __asm__("leap_block_generation");
+__thread unsigned loop_turns __asm__("leap_loop_turns");
 thread_local Block* this_block = nullptr;
 
 #ifndef LEAP_CHECKED
@@ -557,6 +558,7 @@ bool in_kernel() {
 void fence(int scope) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   check::fence(scope);
+  if (this_block && ++loop_turns % 64 == 0) yield();
 }
 
 }  // namespace leap_cuda

@@ -86,6 +86,12 @@ extern __thread unsigned thread_number __asm__("leap_thread_number");
 extern __thread unsigned block_generation __asm__("leap_block_generation");
 extern __thread uint3 writable_thread_index __asm__("leap_thread_index");
 
+// A turn of a loop that may wait for other threads: now and then they get to run.
+extern __thread unsigned loop_turns __asm__("leap_loop_turns");
+inline void turn() {
+  if (++loop_turns % 1024 == 0) yield();
+}
+
 inline bool next_thread() {
   if (easy_threads == 0) return next_thread_slowly();
   --easy_threads;
