@@ -257,7 +257,7 @@ rows("histogram", HIST,
      ("right", "ok", HIK + HIR),
      ("all", "wrong_answer", HIK.replace(" && keep[i]", "") + HIR),
      ("racy", "race wrong_answer", HIK.replace("atomicAdd(h + x[i], 1ull)", "h[x[i]] += 1") + HIR),
-     ("no-memset", "wrong_answer nondeterministic", HIK + HI + " { k<<<(n + 255) / 256, 256>>>(x, keep, (unsigned long long*)h, n); }"),
+     ("no-memset", "wrong_answer nondeterministic no_output", HIK + HI + " { k<<<(n + 255) / 256, 256>>>(x, keep, (unsigned long long*)h, n); }"),
      ("int", "wrong_answer out_of_bounds race", HIK.replace("unsigned long long* h", "int* h").replace("1ull", "1") + HIR.replace("(unsigned long long*)h", "(int*)h")))
 
 MAT = problem("void solve(const float* a, const float* b, float* c, int m, int n, int k)",

@@ -23,8 +23,9 @@ using sandbox::Ended;
 namespace {
 
 constexpr double kCompilerCpuS = 60;
-constexpr const char* kSource = "solution.cpp";
-constexpr const char* kOwn = "kernel.cu";  // what a translated text calls itself; quoted from by the compiler
+constexpr const char* kSource = "leap_text.cpp";  // the translated text, which calls itself:
+constexpr const char* kOwn = "solution.cpp";     // the candidate's own, for the compiler to quote from
+constexpr const char* kCuda = "solution.cu";     // the same, for the front end
 constexpr const char* kFrontEndWords = "leap_front_end.txt";
 constexpr const char* kEntry = "leap_main.cpp";  // includes the source
 constexpr const char* kDriverFile = "leap_driver.cpp";
@@ -75,7 +76,7 @@ bool has_type(const Check& check, Dtype type) {
 /// The words of a failed compilation of a candidate; sets the status.
 void explain_failure(const Check& check, const std::string& raw, Program& program) {
   program.failed = "compile_error";
-  program.message = compiler_message(raw, program.line, kOwn);
+  program.message = compiler_message(raw, program.line);
   const std::string missing = cudacpu::uncovered_feature(raw);
   if (!missing.empty()) {
     program.failed = "interface_error";
@@ -241,8 +242,9 @@ Program Workshop::compile(const Job& job) {
   const std::string clang = job.front_end ? cudacpu::front_end_compiler() : "";
   if (!clang.empty()) {
     // Whatever becomes of it: it only advises.
-    child.arguments.back() = "/usr/bin/timeout 10 " + joined(cudacpu::front_end_command(clang, kOwn)) +
+    child.arguments.back() = "/usr/bin/timeout 10 " + joined(cudacpu::front_end_command(clang, kCuda)) +
                              " 2>" + kFrontEndWords + " >/dev/null; " + child.arguments.back();
+    child.files.emplace_back(kCuda, job.own);
     for (const auto& file : cudacpu::front_end_files()) child.files.emplace_back(file.path, file.text);
   }
   child.files.emplace_back(kEntry, entry_of(*job.check, job.function));
@@ -260,7 +262,7 @@ Program Workshop::compile(const Job& job) {
       program.compile_s = ended.cpu_s;
       if (ended.end == End::kExit && ended.code == 0) {
         if (!clang.empty()) {
-          const auto findings = cudacpu::front_end_findings(lease.box().fetch(kFrontEndWords), kOwn);
+          const auto findings = cudacpu::front_end_findings(lease.box().fetch(kFrontEndWords), kCuda);
           if (!findings.empty()) {
             refuse(findings, program);
             return program;

@@ -119,8 +119,7 @@ bool twice(Lease& lease, const Job& job) {
 
 }  // namespace
 
-std::string compiler_message(const std::string& raw, int& line, const std::string& file) {
-  const std::string head = file + ":";
+std::string compiler_message(const std::string& raw, int& line) {
   std::string out;
   bool own = false;
   std::size_t at = 0;
@@ -130,12 +129,11 @@ std::string compiler_message(const std::string& raw, int& line, const std::strin
     if (end == std::string::npos) end = text.size();
     std::string one = text.substr(at, end - at);
     at = end + 1;
-    if (one.rfind(head, 0) == 0) {
-      own = one.size() > head.size() && std::isdigit(static_cast<unsigned char>(one[head.size()])) &&
+    if (one.rfind("solution.cpp:", 0) == 0) {
+      own = one.size() > 13 && std::isdigit(static_cast<unsigned char>(one[13])) &&
             one.find(" note: ") == std::string::npos;
-      if (own && line == 0 && one.find("error:") != std::string::npos)
-        line = std::atoi(one.c_str() + head.size());
-      one.replace(0, head.size(), "line ");
+      if (own && line == 0 && one.find("error:") != std::string::npos) line = std::atoi(one.c_str() + 13);
+      one.replace(0, 13, "line ");
     } else if (!one.empty() && one[0] != ' ') {
       // The linker's words, without its file names.
       own = false;

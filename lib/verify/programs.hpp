@@ -62,9 +62,9 @@ class Lease {
 /// The Python source of the harness, the extension of every supervisor.
 std::string harness_source();
 
-/// The compiler's words about the candidate's file: without paths of the machine, about 1,500 bytes. `line`
-/// gets that of the first error, if it is 0.
-std::string compiler_message(const std::string& raw, int& line, const std::string& file = "solution.cpp");
+/// The compiler's words about the candidate's file, solution.cpp: without paths of the machine, about 1,500
+/// bytes. `line` gets that of the first error, if it is 0.
+std::string compiler_message(const std::string& raw, int& line);
 
 /// Byte code; a syntax error is `failed`.
 Program compile_python(Pool& pool, const std::string& source);
