@@ -1,6 +1,10 @@
 #include "verify/kernel_build.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <regex>
 
 #include "base/error.hpp"
@@ -24,8 +28,8 @@ namespace {
 
 constexpr double kCompilerCpuS = 60;
 constexpr const char* kSource = "leap_text.cpp";  // the translated text, which calls itself:
-constexpr const char* kOwn = "solution.cpp";     // the candidate's own, for the compiler to quote from
-constexpr const char* kCuda = "solution.cu";     // the same, for the front end
+constexpr const char* kOwn = "solution.cpp";      // the candidate's own, for the compiler to quote from
+constexpr const char* kCuda = "solution.cu";      // the same, for the front end
 constexpr const char* kFrontEndWords = "leap_front_end.txt";
 constexpr const char* kEntry = "leap_main.cpp";  // includes the source
 constexpr const char* kDriverFile = "leap_driver.cpp";
@@ -55,6 +59,24 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+/// Where the user's programs keep what they can make again; nothing where that cannot be used.
+std::optional<Cache> user_store() {
+  const char* base = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::string path = base && *base == '/' ? base : home && *home == '/' ? std::string(home) + "/.cache" : "";
+  if (path.empty()) return {};
+  const std::string key = sha256(Workshop::version() + toolchain_stamp()).substr(0, 16);
+  for (const std::string& part : {std::string(), std::string("/leaptools"), "/" + key}) {
+    path += part;
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return {};
+  }
+  try {
+    return Cache(path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::string joined(const std::vector<std::string>& command) {
   std::string out;
   for (const std::string& word : command) out += quoted(word) + " ";
@@ -71,6 +93,18 @@ std::string value_of(const Argument& argument, const std::string& at) {
 bool has_type(const Check& check, Dtype type) {
   return std::any_of(check.arguments.begin(), check.arguments.end(),
                      [&](const Argument& argument) { return argument.type == type; });
+}
+
+/// What errors say that stand in no file of the candidate's.
+std::string plain_errors(const std::string& raw) {
+  std::string out;
+  for (std::size_t at = raw.find("error: "); at != std::string::npos && out.size() < 600;
+       at = raw.find("error: ", at)) {
+    at += 7;
+    const std::string words = to_utf8(raw.substr(at, std::min(raw.find('\n', at), raw.size()) - at));
+    if (words.find("leap_") == std::string::npos && words.find("/") == std::string::npos) out += words + "\n";
+  }
+  return out;
 }
 
 /// The words of a failed compilation of a candidate; sets the status.
@@ -94,11 +128,14 @@ void explain_failure(const Check& check, const std::string& raw, Program& progra
   if (program.line != 0) return;
   if (says("at end of input")) {
     program.message = "the text ends inside a block: a closing brace is missing";
-  } else if (std::regex_search(raw, in_entry)) {
+  } else if (!std::regex_search(raw, in_entry)) {
+    if (program.message.empty()) program.message = plain_errors(raw);
+  } else {
     program.failed = "interface_error";
     program.in_driver = true;
-    program.message = says("leap_no_fit") ? "`solve` has another signature than asked for.\n"
-                                          : "There is no function `solve` with the signature asked for.\n";
+    program.message = says("assertion failed: leap_no_fit")
+                          ? "`solve` has another signature than asked for.\n"
+                          : "There is no function `solve` with the signature asked for.\n";
     program.message += "Expected: " + check.signature;
   }
 }
@@ -139,7 +176,10 @@ std::string entry_of(const Check& check, const std::string& function) {
 }
 
 Workshop::Workshop(sandbox::Mode mode, const Cache* cache)
-    : mode_(mode), cache_(cache), pool_({mode, harness_source(), 512, {}}) {}
+    : mode_(mode),
+      cache_(cache),
+      own_store_(cache ? std::nullopt : user_store()),
+      pool_({mode, harness_source(), 512, {}}) {}
 
 std::string Workshop::version() {
   return cudacpu::version() + sha256(std::string(kKernelDriver) + kFrames + kEntryHeader);
@@ -176,9 +216,10 @@ std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build b
   }
   const std::string key = version() + toolchain_stamp() + suffix;
   std::vector<std::pair<std::string, std::string>> out;
+  const Cache* store = cache_ ? cache_ : own_store_ ? &*own_store_ : nullptr;
   for (const std::string& file : files) {
-    if (!cache_) break;
-    auto kept = cache_->get("kernel " + file, key);
+    if (!store) break;
+    auto kept = store->get("kernel " + file, key);
     if (!kept) {
       out.clear();
       break;
@@ -203,7 +244,7 @@ std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build b
         out.emplace_back(file, box->fetch(file));
         if (out.back().second.empty())
           throw Error("the CUDA runtime for the CPU does not compile: no " + file);
-        if (cache_) cache_->put("kernel " + file, key, out.back().second);
+        if (store) store->put("kernel " + file, key, out.back().second);
       }
       return out;
     } catch (const sandbox::Fault&) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ class Workshop {
 
   sandbox::Mode mode_;
   const Cache* cache_;
+  std::optional<Cache> own_store_;  ///< of prepared files, where there is no cache
   Pool pool_;
   std::mutex mutex_;
   std::map<cudacpu::Build, std::vector<std::pair<std::string, std::string>>> prepared_;

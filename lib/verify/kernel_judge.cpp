@@ -262,12 +262,14 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
   outcome.stage = !hard || outcome.failure.argument >= 0 ? "compare" : "run";
   if (kinds[0].cut) outcome.flags.push_back("checks_incomplete");
   if (!hard) {
-    bool no_launch = false, host = false;
+    bool launched = false, host = false, any = false;
     for (std::size_t t = 0; t < kinds[1].runs.size(); ++t) {
       if (problem->trial(t).empty) continue;
-      no_launch = no_launch || kinds[1].runs[t].launches == 0;
+      any = true;
+      launched = launched || kinds[1].runs[t].launches > 0;
       host = host || kinds[1].runs[t].host_wrote >= 0;
     }
+    const bool no_launch = any && !launched;
     if (no_launch) outcome.flags.push_back("no_kernel_launch");
     if (host) outcome.flags.push_back("output_from_host");
     if ((no_launch || host) && !options_.allow_host) {
