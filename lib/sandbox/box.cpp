@@ -559,7 +559,11 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
     // Its greeting, or the end of its socket.
     pollfd wait{control.get(), POLLIN, 0};
     char first = 0;
-    if (poll(&wait, 1, 30000) > 0 && recv(control.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
+    int ready = 0;
+    do {
+      ready = poll(&wait, 1, 30000);
+    } while (ready < 0 && errno == EINTR);
+    if (ready > 0 && recv(control.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
       if (as_nobody) nobody_works = 1;
       inside.control = control.release();
       return inside;
