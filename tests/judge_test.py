@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """leap-verify against right, wrong and hostile programs: every verdict as it must be, the same at -j1 and -j4.
 
-Each row of a table is (name, statuses that are right, program); rows share the task that stands above them. Afterwards no
-process and no file may be left.
+Each row of a table is (name, statuses that are right, program); rows share the task that stands above them. The hostile
+ones run without namespaces too. Afterwards no process, file or shared memory may be left.
 """
+import ctypes
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from leftovers import leftovers  # noqa: E402
+from leftovers import Watch  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 LIMITS = {"cpu_s": 0.6, "wall_s": 6, "memory_mb": 256, "output_kb": 256}
@@ -448,10 +450,25 @@ rows("cpp-script", CPPCHECK,
      ("assert-fail", "wrong_answer compile_error", "extern \"C\" void __assert_fail(const char*, const char*, unsigned, const char*) noexcept { }\nlong long f(long long x) { return 4; }"), ("throw", "crash", "long long f(long long x) { throw 1; }"))
 
 
-def records():
+# Programs that race with limits, or with themselves: they end in one of several ways.
+RACES = {name for name, _, statuses, _ in ROWS if len(statuses) > 1}
+
+# Without namespaces some things are refused that are harmless in them.
+LANDLOCK = {"python-hostile/daemon": "crash", "python-hostile/inodes": "output_limit", "python-hostile/directories": "output_limit",
+            "python-hostile/unreadable-dir": "crash", "python-hostile/state-between-cases": "crash"}
+# Of an ordinary user, whose processes the kernel cannot tell from those of a program.
+ORDINARY_USER = ["python-hostile/" + name for name in (
+    "fork-bomb thread-bomb daemon holder kill-all kill-parent ptrace network passwd host-files disk inodes directories unreadable-dir "
+    "shm-between-cases raise-priority setuid-binary").split()] + ["cpp-hostile/" + name for name in "fork kill socket ignore".split()] + [
+    "python-right/" + name for name in "input thread pool process-pool temp-file".split()] + ["python-wrong/forks-burn", "python-wrong/memory-children"]
+
+
+def records(wanted=lambda name: True):
     """One record a task, so that a line has many rollouts; ids of the rows in order."""
     grouped = {}
     for name, task, statuses, turn in ROWS:
+        if not wanted(name):
+            continue
         grouped.setdefault(name.split("/")[0], (task, []))[1].append((name, statuses, turn))
     lines, names = [], []
     for group, (task, entries) in grouped.items():
@@ -463,23 +480,25 @@ def records():
     return lines, names
 
 
+def verify(lines, watch, *flags, command=(BIN / "leap-verify",)):
+    """The verdicts, in order."""
+    text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    done = subprocess.run([*command, *flags], input=text, capture_output=True, timeout=900, env=watch.environment)
+    if done.returncode or done.stderr:
+        raise AssertionError(f"status {done.returncode}: {done.stderr.decode()}")
+    return [r["turns"][-1]["verdict"] for line in done.stdout.splitlines() for r in json.loads(line)["rollouts"]]
+
+
 class Judge(unittest.TestCase):
     maxDiff = None
 
     @classmethod
     def setUpClass(cls):
         lines, cls.names = records()
-        cls.text = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        before = leftovers()
-        cls.runs = {jobs: cls.run_tool("-j%d" % jobs) for jobs in (4, 1)}
-        cls.left = [x for x in leftovers() if x not in before]
-
-    @classmethod
-    def run_tool(cls, *flags):
-        done = subprocess.run([BIN / "leap-verify", *flags], input=cls.text, capture_output=True, timeout=900)
-        if done.returncode or done.stderr:
-            raise AssertionError(f"status {done.returncode}: {done.stderr.decode()}")
-        return [r["turns"][-1]["verdict"] for line in done.stdout.splitlines() for r in json.loads(line)["rollouts"]]
+        watch = Watch()
+        cls.runs = {jobs: verify(lines, watch, "-j%d" % jobs) for jobs in (4, 1)}
+        cls.left = watch.left()
+        watch.close()
 
     def test_statuses(self):
         for jobs, verdicts in self.runs.items():
@@ -506,9 +525,63 @@ class Judge(unittest.TestCase):
                 self.assertFalse(verdict["cheat"], name)
             self.assertNotIn("harness", verdict["flags"], name)
 
+    def test_jobs_change_nothing(self):
+        for (name, _), one, four in zip(self.names, self.runs[1], self.runs[4]):
+            if name not in RACES:
+                with self.subTest(name):
+                    self.assertEqual({**one, "measured": None}, {**four, "measured": None})
+
     def test_nothing_is_left(self):
         self.assertEqual(self.left, [])
 
 
+class WithoutNamespaces(unittest.TestCase):
+    """Landlock, filters and limits: the hostile programs, and all that start processes."""
+
+    def check(self, lines, names, *command):
+        watch = Watch()
+        verdicts = verify(lines, watch, "-j4", "--sandbox", "landlock", command=command)
+        self.assertEqual(watch.left(), [])
+        watch.close()
+        wrong = [(name, v["status"], statuses, v["feedback"]) for (name, statuses), v in zip(names, verdicts)
+                 if v["status"] not in [*statuses, LANDLOCK.get(name)]]
+        self.assertEqual(wrong, [])
+        for (name, _), verdict in zip(names, verdicts):
+            self.assertEqual(verdict["flags"], ["landlock"], name)
+            self.assertNotIn(SECRET, json.dumps({**verdict, "measured": None}), name)
+
+    def test_hostile(self):
+        self.check(*records(lambda name: "hostile" in name or name in ORDINARY_USER), BIN / "leap-verify")
+
+    @unittest.skipIf(os.geteuid() != 0, "this user is an ordinary one")
+    def test_ordinary_user(self):
+        watch = Watch()
+        tool = pathlib.Path(watch.folder, "leap-verify")
+        shutil.copy(BIN / "leap-verify", tool)
+        # A bomb that escaped would be stopped here.
+        self.check(*records(lambda name: name in ORDINARY_USER), "setpriv", "--reuid=54321", "--regid=54321", "--clear-groups",
+                   "--inh-caps=-all", "--bounding-set=-all", "prlimit", "--nproc=600", tool)
+        tool.unlink()
+        watch.close()
+
+
+class Leftovers(unittest.TestCase):
+    def test_are_seen(self):
+        watch = Watch()
+        libc = ctypes.CDLL(None)
+        subprocess.run(["sh", "-c", "sleep 1000 & echo x > $TMPDIR/file"], env=watch.environment, check=True)
+        pathlib.Path(f"/dev/shm/leap-test-{os.getpid()}").touch()
+        segment = libc.shmget(0, 4096, 0o1600)
+        left = watch.left(0)
+        pid = next(int(x.split()[1][:-1]) for x in left if x.startswith("process"))
+        os.kill(pid, 9)
+        pathlib.Path(f"/dev/shm/leap-test-{os.getpid()}").unlink()
+        libc.shmctl(segment, 0, None)
+        self.assertRegex("\n".join(left), rf"^process \d+: .*sleep 1000.*\nfile {watch.folder}/file\n/dev/shm/leap-test-\d+\nshm 0 {segment}$")
+        pathlib.Path(watch.folder, "file").unlink()
+        self.assertEqual(watch.left(), [])
+        watch.close()
+
+
 if __name__ == "__main__":
-    unittest.main(argv=["judge_test"])
+    unittest.main(argv=["judge_test", *sys.argv[1:]])

@@ -11,8 +11,11 @@ int main(int argc, char** argv) {
   auto& flags = tool.flags();
   cli::add_choice<sandbox::Mode>(
       flags, "--sandbox", options.verify.sandbox,
-      {{"auto", sandbox::Mode::kAuto}, {"bwrap", sandbox::Mode::kBwrap}, {"none", sandbox::Mode::kNone}},
-      "auto, bwrap, or none: limits alone, only for code that you trust (default auto)");
+      {{"auto", sandbox::Mode::kAuto},
+       {"bwrap", sandbox::Mode::kBwrap},
+       {"landlock", sandbox::Mode::kLandlock},
+       {"none", sandbox::Mode::kNone}},
+      "auto, bwrap, landlock (weaker), or none: limits alone, for code that you trust (default auto)");
   flags.add_flag("--first-failure", options.verify.first_failure, "Stop a program at its first failing case");
   flags.add_option("--cache", options.verify.cache, "Keep verdicts and compiled programs here, by content")
       ->type_name("DIR");

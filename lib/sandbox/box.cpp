@@ -16,13 +16,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 #include "base/text.hpp"
 #include "sandbox/filter.hpp"
+#include "sandbox/landlock.hpp"
 
 namespace leap::sandbox {
 
@@ -154,9 +157,7 @@ pid_t spawn_here(const std::vector<std::string>& argv, const std::vector<int>& f
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -196,7 +197,10 @@ std::vector<std::string> bwrap_arguments(bool as_nobody, int filter_fd, int tmp_
            "--bounding-set=-all",
            "--"};
   auto add = [&](std::initializer_list<std::string> more) { out.insert(out.end(), more); };
-  add({"bwrap", "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--hostname", "box"});
+  // setpriv would look for it elsewhere: in the environment that it is given.
+  const std::string bwrap = on_path("bwrap");
+  add({bwrap.empty() ? "bwrap" : bwrap, "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534",
+       "--hostname", "box"});
   add({"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"});
   add({"--ro-bind", "/usr", "/usr"});
   for (const char* name : {"/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin"}) {
@@ -240,6 +244,65 @@ void wait_or_kill(pid_t pid) {
   }
 }
 
+std::mutex choice_mutex;
+Mode choice = Mode::kAuto;  ///< what `auto` has become
+
+constexpr unsigned kFirstUser = 0x70000000;  ///< with a pid added, a user id that nothing else has
+constexpr unsigned kPids = 1 << 22;          ///< more than the largest pid
+constexpr unsigned kNobody = 65534;
+constexpr int kAttempts = 2;  ///< to start a sandbox: it may be killed before it has said a word
+
+/// Are all ids of supervisors known to the kernel here, as users or groups?
+bool has_ids(const char* map) {
+  std::ifstream file(map);
+  unsigned long inside = 0, outside = 0, count = 0;
+  while (file >> inside >> outside >> count)
+    if (inside <= kFirstUser && inside + count >= kFirstUser + kPids) return true;
+  return false;
+}
+
+/// Kills what is left of a session whose leader, our child, has died but was not reaped: until then the
+/// number is nobody else's.
+void end_session(pid_t leader) {
+  for (bool found = true; found;) {
+    found = false;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+      const pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 0 || pid == leader) continue;
+      std::ifstream file(entry.path() / "stat");
+      std::string line;
+      std::getline(file, line);
+      char state = 0;
+      int parent = 0, group = 0, session = 0;
+      const std::size_t at = line.rfind(')');
+      if (at == std::string::npos ||
+          std::sscanf(line.c_str() + at + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4)
+        continue;
+      if (session != leader || state == 'Z' || state == 'X') continue;
+      found = kill(pid, SIGKILL) == 0 || found;
+    }
+  }
+}
+
+/// Also directories that a program has closed to its own user.
+void remove_tree(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(folder, options, ignored), end; !ignored && it != end;
+       it.increment(ignored))
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) chmod(it->path().c_str(), 0700);
+  fs::remove_all(folder, ignored);
+}
+
+/// The supervisor's program. `-c` puts the current directory on Python's path, where anything may lie.
+std::vector<std::string> supervisor_command() {
+  return {kPython, "-s", "-S", "-c",
+          "import sys; sys.path[:] = [p for p in sys.path if p]; "
+          "exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
+}
+
 }  // namespace
 
 namespace {
@@ -267,105 +330,169 @@ pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, i
 }
 
 Box::Box(const Settings& settings) {
-  const bool contained = settings.mode != Mode::kNone;
-  std::string shared_names;
-  if (contained) {
-    shares_ = settings.shared.size();
-    for (const auto& [name, fd] : settings.shared) shared_names += (shared_names.empty() ? "" : "|") + name;
+  std::unique_lock lock(choice_mutex, std::defer_lock);
+  Mode mode = settings.mode;
+  if (mode == Mode::kAuto) {
+    lock.lock();
+    mode = choice;
+    if (mode != Mode::kAuto) lock.unlock();
   }
-  std::string trouble;
+  std::string trouble, more;
+  bool works = false;
+  if (mode == Mode::kBwrap || mode == Mode::kAuto) {
+    works = open_bwrap(settings, trouble);
+    more = "; install bubblewrap, python3 and setpriv (util-linux) and allow unprivileged user namespaces";
+  }
+  if (!works && (mode == Mode::kLandlock || mode == Mode::kAuto)) {
+    std::string second;
+    for (int attempt = 0; attempt < kAttempts && !works; ++attempt) works = open_landlock(settings, second);
+    trouble += (trouble.empty() ? "" : "; ") + second;
+    more += more.empty() ? "; use a kernel with Landlock" : ", or use a kernel with Landlock";
+  }
+  for (int attempt = 0; attempt < kAttempts && mode == Mode::kNone && !works; ++attempt)
+    works = open_plain(settings, trouble);
+  if (mode == Mode::kNone && !works) throw Error("cannot run " + std::string(kPython) + ": " + trouble);
+  if (!works)
+    throw Error("no sandbox: " + trouble + more + ", or pass --sandbox none for code that you trust");
+  // The first sandbox decides, for as long as the program runs.
+  if (mode == Mode::kAuto) choice = mode_;
+}
+
+bool Box::open_bwrap(const Settings& settings, std::string& trouble) {
+  mode_ = Mode::kBwrap;
+  const bool root = geteuid() == 0;
   // Root becomes nobody first; where nobody may not make namespaces, it stays root and children may not fork.
   for (const bool as_nobody : {true, false}) {
-    const bool root = geteuid() == 0;
-    if (as_nobody && (!contained || !root || nobody_works == 0)) continue;
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-    control_ = ends[0];
-    Fd other(ends[1]);
-    if (!contained && work_dir_.empty()) {
-      std::string pattern = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
-      if (!mkdtemp(pattern.data())) throw_errno(pattern);
-      work_dir_ = pattern;
-    }
-    const std::string work = contained ? "/tmp" : work_dir_;
-    std::string script = "settings = ('" + work + "', '" + (contained ? "1" : "0") + "', '" + shared_names +
-                         "')\nsettings_filter = ";
-    script += contained ? python_bytes(filter_for_children(as_nobody || !root)) : "b''";
-    script += std::string("\n") + kSupervisor + "\n" + settings.extension + "\nmain()\n";
-    const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
-    const Fd library_fd =
-        memory_file({leap_supervisor, static_cast<std::size_t>(leap_supervisor_end - leap_supervisor)});
-    std::vector<std::string> argv;
-    std::vector<int> fds = {script_fd.get(), other.get(), library_fd.get()};
-    Fd filter_fd;
-    if (contained) {
-      Fd filter = memory_file(filter_for_all());
-      argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
-      fds.push_back(filter.get());
+    if (as_nobody && (!root || nobody_works == 0)) continue;
+    ChildFilter needs;
+    needs.may_fork = as_nobody || !root;
+    const std::string filters = "settings_filters = " + python_bytes(filter_for_children(needs)) + ", b''";
+    std::vector<std::string> argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
+    const auto command = supervisor_command();
+    argv.insert(argv.end(), command.begin(), command.end());
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Fd filter = memory_file(filter_for_all());  // is read by each
+      std::vector<int> fds = {filter.get()};
       for (const auto& [name, fd] : settings.shared) fds.push_back(fd);
-      argv.insert(argv.end(), {kPython, "-s", "-S", "-c"});
-      argv.push_back("import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))");
-      try {
-        pid_ = spawn(argv, fds, stderr_fd.get());
-      } catch (const Error& error) {
-        trouble = error.what();
-      }
-    } else {
-      argv = {kPython, "-s", "-S", "-c",
-              "import os; exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
-      pid_ = spawn(argv, fds, stderr_fd.get());
+      if (!greet(settings, argv, fds, "1", filters, trouble)) continue;
+      if (as_nobody) nobody_works = 1;
+      shares_ = settings.shared.size();
+      return true;
     }
-    other.reset();
-    if (pid_ > 0) {
-      try {
-        const Fields hello = read_frame(30);
-        if (hello.empty() || hello[0] != "hello") fault("no greeting");
-        if (as_nobody) nobody_works = 1;
-        return;
-      } catch (const Fault& error) {
-        const std::string said(strip(content_of(stderr_fd.get())));
-        trouble = said.empty() ? error.what() : shorten(said, 300);
-      }
-    }
-    if (control_ >= 0) close(control_);
-    control_ = -1;
-    if (as_nobody) nobody_works = nobody_works == 1 ? 1 : 0;
     if (as_nobody && nobody_works == 1) break;
+    if (as_nobody) nobody_works = 0;
   }
-  if (!work_dir_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(work_dir_, ignored);
+  return false;
+}
+
+bool Box::open_landlock(const Settings& settings, std::string& trouble) {
+  mode_ = Mode::kLandlock;
+  try {
+    make_work_dir();
+    ChildFilter needs;
+    needs.namespaces = false;
+    needs.own_user = geteuid() == 0 && has_ids("/proc/self/uid_map") && has_ids("/proc/self/gid_map");
+    needs.landlock_abi = landlock_abi();
+    user_ = needs.own_user ? kFirstUser : geteuid() == 0 ? kNobody : 0;
+    const Fd rules(landlock_rules(work_dir_, false)), own_rules(landlock_rules(work_dir_, true));
+    std::vector<int> fds = {rules.get()};
+    for (const auto& [name, fd] : settings.shared) fds.push_back(fd);
+    fds.push_back(own_rules.get());
+    const std::string filters = "settings_filters = " + python_bytes(filter_for_children(needs)) + ", " +
+                                python_bytes(filter_for_all());
+    if (greet(settings, supervisor_command(), fds, "2", filters, trouble)) {
+      shares_ = settings.shared.size();
+      return true;
+    }
+  } catch (const Error& error) {
+    trouble = error.what();
   }
-  if (!contained) throw Error("cannot run " + std::string(kPython) + ": " + trouble);
-  throw Error("no sandbox: " + trouble +
-              "; install bubblewrap, python3 and setpriv (util-linux) and allow unprivileged user "
-              "namespaces, or pass "
-              "--sandbox none for code that you trust");
+  end(true);
+  return false;
+}
+
+bool Box::open_plain(const Settings& settings, std::string& trouble) {
+  mode_ = Mode::kNone;
+  make_work_dir();
+  const std::string filters = "settings_filters = b'', b''";
+  if (greet(settings, supervisor_command(), {}, "0", filters, trouble)) return true;
+  end(true);
+  return false;
+}
+
+void Box::make_work_dir() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
+  if (!mkdtemp(pattern.data())) throw_errno(pattern);
+  work_dir_ = pattern;
+}
+
+bool Box::greet(const Settings& settings, const std::vector<std::string>& argv, const std::vector<int>& fds,
+                const std::string& kind, const std::string& filters, std::string& trouble) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+  control_ = ends[0];
+  Fd other(ends[1]);
+  std::string shared_names;
+  if (mode_ != Mode::kNone)
+    for (const auto& [name, fd] : settings.shared) shared_names += (shared_names.empty() ? "" : "|") + name;
+  const std::string script = "settings = ('" + (work_dir_.empty() ? "/tmp" : work_dir_) + "', '" + kind +
+                             "', '" + shared_names + "', " + std::to_string(settings.tmp_mb) + ", " +
+                             std::to_string(user_) + ", " + (user_ == kFirstUser ? "True" : "False") + ", " +
+                             std::to_string(kOwnPid) + ")\n" + filters + "\n" + kSupervisor + "\n" +
+                             settings.extension + "\nmain()\n";
+  const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
+  const auto library_size = static_cast<std::size_t>(leap_supervisor_end - leap_supervisor);
+  const Fd library_fd = memory_file({leap_supervisor, library_size});
+  std::vector<int> all = {script_fd.get(), other.get(), library_fd.get()};
+  all.insert(all.end(), fds.begin(), fds.end());
+  try {
+    pid_ = spawn(argv, all, stderr_fd.get());
+    other.reset();
+    const Fields hello = read_frame(30);
+    if (hello.empty() || hello[0] != "hello") fault("no greeting");
+    return true;
+  } catch (const Error& error) {
+    // The last line is the reason, where Python tells of an exception.
+    const std::string said(strip(content_of(stderr_fd.get())));
+    trouble = said.empty() ? error.what() : shorten(said.substr(said.rfind('\n') + 1), 300);
+  }
+  if (control_ >= 0) close(control_);
+  control_ = -1;
+  return false;
 }
 
 Box::~Box() {
-  if (control_ >= 0) close(control_);
-  if (pid_ > 0) {
-    // At the end of its control socket the supervisor leaves, and the kernel ends the rest with it.
-    wait_or_kill(pid_);
-  }
-  if (!work_dir_.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(work_dir_, ignored);
-  }
+  end(false);
 }
 
-void Box::fault(const std::string& what) {
+void Box::end(bool at_once) {
+  if (control_ >= 0) close(control_);
+  control_ = -1;
+  running_ = false;
+  waiting_.clear();
   if (pid_ > 0) {
-    kill(pid_, SIGKILL);
+    // At the end of its control socket the supervisor ends all children and leaves.
+    if (at_once) kill(pid_, SIGKILL);
+    siginfo_t info{};
+    const auto deadline = Clock::now() + std::chrono::seconds(2);
+    for (int sleep_us = 200;
+         waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+         sleep_us = std::min(sleep_us * 2, 20000)) {
+      if (Clock::now() > deadline) kill(pid_, SIGKILL);
+      usleep(static_cast<useconds_t>(sleep_us));
+    }
+    // Without a pid namespace children outlive a supervisor that was killed.
+    if (mode_ != Mode::kBwrap && (info.si_code != CLD_EXITED || info.si_status != 0)) end_session(pid_);
     int status = 0;
     waitpid(pid_, &status, 0);
   }
   pid_ = -1;
-  running_ = false;
-  waiting_.clear();
-  if (control_ >= 0) close(control_);
-  control_ = -1;
+  if (!work_dir_.empty()) remove_tree(work_dir_);
+  work_dir_.clear();
+}
+
+void Box::fault(const std::string& what) {
+  end(true);
   throw Fault("sandbox: " + what);
 }
 
@@ -438,8 +565,8 @@ void Box::start(const Child& child) {
   char numbers[200];
   std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d %d", limits.cpu_s, limits.wall_s,
                 static_cast<long>(limits.memory_mb) << 10, limits.output_kb,
-                  static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages,
-                  limits.reserves ? 1 : 0);
+                static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages,
+                limits.reserves ? 1 : 0);
   std::string argv;
   for (const std::string& argument : child.arguments) {
     if (!argv.empty()) argv += '\0';
@@ -529,6 +656,23 @@ std::string Box::fetch(const std::string& name) {
   return std::move(answer[1]);
 }
 
+std::string on_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return folder + "/" + program;
+  return "";
+}
+
+Mode resolve(Mode mode) {
+  if (mode != Mode::kAuto) return mode;
+  {
+    std::lock_guard lock(choice_mutex);
+    if (choice != Mode::kAuto) return choice;
+  }
+  return Box(Settings{mode, "", 1}).mode();
+}
+
 void check(Mode mode) {
   Box box(Settings{mode, "", 1});
 }
@@ -544,7 +688,9 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
     Fd control(ends[0]), other(ends[1]);
     const Fd stderr_fd = memory_file(""), filter = memory_file(filter_for_all());
-    const Fd children = memory_file(contained ? filter_for_children(as_nobody || !root) : "");
+    ChildFilter needs;
+    needs.may_fork = as_nobody || !root;
+    const Fd children = memory_file(contained ? filter_for_children(needs) : "");
     std::vector<std::string> argv;
     if (contained) argv = bwrap_arguments(as_nobody, 5, tmp_mb);
     argv.insert(argv.end(), {"/proc/self/fd/6", contained ? "1" : "0"});

@@ -9,6 +9,11 @@
 /// stdin and stdout, rlimits, a second system call filter, and never the control socket, at whose end the
 /// supervisor leaves. CPU time is read from the process's own clock, not from the wall. Children are forks of
 /// the supervisor: what they must not know is never sent there.
+///
+/// Without namespaces (Landlock) a child is held by rules of its own inside its supervisor's: files, signals,
+/// TCP. What these do not see the filter refuses: named sockets, IPC objects, limits of other processes,
+/// attributes of files. All its processes share one group, which the filter does not let them leave; it is
+/// killed as one before its leader is reaped. Started by root, each supervisor is a user of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -24,9 +29,10 @@
 namespace leap::sandbox {
 
 enum class Mode {
-  kAuto,   ///< the best that there is; today the same as kBwrap
-  kBwrap,  ///< bubblewrap, or Error
-  kNone,   ///< limits alone: only for code that is trusted
+  kAuto,      ///< bubblewrap where it works, else Landlock where it works, else Error
+  kBwrap,     ///< bubblewrap, or Error
+  kLandlock,  ///< no namespaces: Landlock, system call filter, a user of its own where root starts it
+  kNone,      ///< limits alone: only for code that is trusted
 };
 
 /// The supervisor died, hung or broke the protocol: not (provably) the child's doing.
@@ -114,8 +120,17 @@ class Box {
   std::string fetch(const std::string& name);
   pid_t pid() const { return pid_; }
   std::size_t shares() const { return shares_; }  ///< number of shared files that it holds
+  Mode mode() const { return mode_; }             ///< never kAuto
 
  private:
+  bool open_bwrap(const Settings& settings, std::string& trouble);
+  bool open_landlock(const Settings& settings, std::string& trouble);
+  bool open_plain(const Settings& settings, std::string& trouble);
+  /// Starts the supervisor and waits for its word. `fds` become 6, 7, ...
+  bool greet(const Settings& settings, const std::vector<std::string>& argv, const std::vector<int>& fds,
+             const std::string& kind, const std::string& filters, std::string& trouble);
+  void make_work_dir();
+  void end(bool at_once);
   void write_frame(const Fields& fields);
   Fields read_frame(double timeout_s);
   [[noreturn]] void fault(const std::string& what);
@@ -124,14 +139,22 @@ class Box {
   int control_ = -1;
   bool running_ = false;
   std::size_t shares_ = 0;
+  Mode mode_ = Mode::kAuto;
+  unsigned user_ = 0;  ///< whom the supervisor becomes; 0: nobody else
   double patience_s_ = 60;
   std::deque<double> waiting_;  ///< how long each waiting child may take
   Ended ended_;
-  std::string work_dir_;  ///< of mode none
+  std::string work_dir_;  ///< without namespaces
 };
 
 /// Throws the Error that says why there is no sandbox and what to do, if there is none.
 void check(Mode mode);
+
+/// Where PATH has a program; "" when it has not.
+std::string on_path(const std::string& program);
+
+/// What kAuto means here; Error when it means nothing.
+Mode resolve(Mode mode);
 
 /// A program of ours that is itself the first process of a sandbox, in place of the supervisor.
 struct Inside {

@@ -1,14 +1,12 @@
 #include "sandbox/inspect.hpp"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "base/text.hpp"
 #include "sandbox/box.hpp"
+#include "sandbox/landlock.hpp"
 
 namespace leap::sandbox {
 namespace {
@@ -20,21 +18,17 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-std::string on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) return folder + "/" + program;
-  return "not found";
+std::string found(const std::string& program) {
+  const std::string path = on_path(program);
+  return path.empty() ? "not found" : path;
 }
 
 std::string landlock() {
-#ifdef SYS_landlock_create_ruleset
-  constexpr unsigned kVersion = 1;  // LANDLOCK_CREATE_RULESET_VERSION
-  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, kVersion);
-  if (version > 0) return "ABI " + std::to_string(version);
-#endif
-  return "no";
+  const int abi = landlock_abi();
+  if (abi == 0) return "no";
+  std::string out = "ABI " + std::to_string(abi) + ": files";
+  if (abi >= 4) out += ", TCP";
+  return out + (abi >= 6 ? ", signals" : "; the filter refuses the rest");
 }
 
 std::string user_namespaces() {
@@ -55,6 +49,19 @@ std::string said(Box& box, const std::vector<std::string>& arguments) {
   return std::string(strip(to_utf8(ended.out.substr(0, ended.out.find('\n')))));
 }
 
+/// What a kind of sandbox gives here, or why it cannot be had.
+bool works(Mode mode, const std::string& gives, std::string& line) {
+  try {
+    Box box(Settings{mode, "", 16});
+    const std::string python = said(box, {"/usr/bin/python3", "-I", "-S", "--version"});
+    line = "works: " + gives + "; " + python + ", " + said(box, {"/usr/bin/g++", "--version"});
+    return true;
+  } catch (const Error& error) {
+    line = std::string("no: ") + error.what();
+    return false;
+  }
+}
+
 }  // namespace
 
 Inspection inspect() {
@@ -62,23 +69,30 @@ Inspection inspect() {
   auto add = [&](const std::string& name, const std::string& value) {
     out.text += name + ":" + std::string(name.size() < 18 ? 18 - name.size() : 1, ' ') + value + "\n";
   };
+  const bool root = geteuid() == 0;
   const std::string actions = first_line("/proc/sys/kernel/seccomp/actions_avail");
-  add("user", geteuid() == 0 ? "root (programs run as nobody)" : "not root");
-  add("bubblewrap", on_path("bwrap"));
-  add("setpriv", on_path("setpriv"));
+  add("user", root ? "root (programs run as somebody else)" : "not root");
+  add("bubblewrap", found("bwrap"));
+  add("setpriv", root ? found("setpriv") : "not needed");
   add("user namespaces", user_namespaces());
   add("seccomp", actions.empty() ? "no" : actions);
-  add("landlock", landlock() + " (not used)");
-  try {
-    Box box(Settings{Mode::kBwrap, "", 16});
-    add("python", said(box, {"/usr/bin/python3", "-I", "-S", "--version"}));
-    add("c++", said(box, {"/usr/bin/g++", "--version"}));
-    add("sandbox", "bubblewrap works");
-    out.usable = true;
-  } catch (const Error& error) {
-    add("sandbox", std::string("none: ") + error.what());
-  }
-  add("leap-verify uses", out.usable ? "bwrap" : "nothing: it stops unless --sandbox none is given");
+  add("Landlock", landlock());
+  std::string bwrap, confined;
+  const bool first = works(Mode::kBwrap,
+                           "own files, processes, network, users and IPC; system calls filtered; "
+                           "exact limits on processes and disk",
+                           bwrap);
+  const bool second = works(
+      Mode::kLandlock,
+      std::string("files, signals and TCP held back by Landlock, other sockets and IPC by the filter; ") +
+          (root ? "a user of its own" : "each new process is asked for") + "; disk use is looked at",
+      confined);
+  add("--sandbox bwrap", bwrap);
+  add("--sandbox landlock", confined);
+  out.usable = first || second;
+  add("auto takes", first    ? "bwrap: the strongest that works"
+                    : second ? "landlock: bwrap does not work, and this does; verdicts have the flag landlock"
+                             : "nothing: leap-verify stops unless --sandbox none is given");
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -31,6 +32,8 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+
+#include "confined.h"
 
 /* Of Python's stable interface: no headers are needed for these. */
 typedef struct _object PyObject;
@@ -76,9 +79,14 @@ static struct {
   int control;
   bool contained; /* a pid namespace of our own, of which we are the first process */
   char work_dir[512];
-  char shared[1024]; /* names of sealed files, open as kSharedFd, .., for programs of the system; '|' between */
+  char shared[1024]; /* names of sealed files, open as kSharedFd, .., for programs of the system; '|' between
+                      */
   int shared_count;
   struct sock_fprog filter;
+  unsigned short
+      own_pid[8]; /* instructions of the filter that hold the pid of the child that it is loaded in */
+  int own_pids;
+  pid_t child;  /* that runs, or 0 */
   long base_kb; /* address space of this process */
   int cores;
   rlim_t hard[RLIM_NLIMITS];
@@ -247,26 +255,38 @@ static void send_answer(void) {
   clear(&self.reply);
 }
 
-/* Empties a directory; false where a child left something that resists. */
-static bool clean(const char* path, int depth) {
-  DIR* directory = opendir(path);
-  if (!directory) return false;
-  bool all = true;
-  for (struct dirent* entry; all && (entry = readdir(directory));) {
-    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-    char* inner = NULL;
-    struct stat s;
-    if (asprintf(&inner, "%s/%s", path, entry->d_name) < 0) leave();
-    if (lstat(inner, &s) != 0)
-      all = false;
-    else if (S_ISDIR(s.st_mode))
-      all = depth < 50 && chmod(inner, 0700) == 0 && clean(inner, depth + 1) && rmdir(inner) == 0;
-    else
-      all = unlink(inner) == 0;
-    free(inner);
+/* Empties a directory, however deep it is; false where a child left something that resists. */
+static bool clean(const char* path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  long level = 0;
+  int vain = 0; /* returns from directories that could not be removed then */
+  while (fd >= 0) {
+    char deeper[256] = "";
+    bool all = true;
+    DIR* directory = fdopendir(dup(fd));
+    if (directory) rewinddir(directory); /* a directory entered again is read from its start */
+    for (struct dirent* entry; directory && all && !deeper[0] && (entry = readdir(directory));) {
+      if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+      if (unlinkat(fd, entry->d_name, 0) == 0) continue;
+      if (unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
+        vain = 0;
+        continue;
+      }
+      snprintf(deeper, sizeof deeper, "%s", entry->d_name);
+      all = vain < 100 && fchmodat(fd, deeper, 0700, 0) == 0;
+    }
+    if (directory) closedir(directory);
+    const bool done = all && directory && !deeper[0];
+    const int next = !all || !directory || (done && level == 0)
+                         ? -1
+                         : openat(fd, done ? ".." : deeper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    close(fd);
+    if (done && level == 0) return true;
+    level += done ? -1 : 1;
+    if (done) ++vain;
+    fd = next;
   }
-  closedir(directory);
-  return all;
+  return false;
 }
 
 typedef struct {
@@ -281,7 +301,7 @@ static Use kill_children(pid_t pid) {
     if (self.contained) {
       kill(-1, SIGKILL);
     } else {
-      if (pid > 0) kill(-pid, SIGKILL);
+      if (pid > 0 && !leap_confinement.on) kill(-pid, SIGKILL);
       char path[64];
       snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
       FILE* file = fopen(path, "re");
@@ -298,10 +318,17 @@ static Use kill_children(pid_t pid) {
   }
 }
 
+/* Ends the running child, not yet reaped, and all that is in its group. Those that have left the group, where
+ * they may, are kill_children's. */
+static void end_tree(pid_t pid) {
+  kill(leap_confinement.on ? -pid : pid, SIGKILL);
+}
+
 /* The parent is gone, or nothing can be said to it any more. */
 static void leave(void) {
+  if (self.child) end_tree(self.child);
   kill_children(0);
-  if (!self.contained && clean(self.work_dir, 0)) rmdir(self.work_dir);
+  if (!self.contained && clean(self.work_dir)) rmdir(self.work_dir);
   _exit(0);
 }
 
@@ -320,16 +347,23 @@ static long memory_kb(pid_t pid, bool resident) {
   return (resident ? in_memory : all) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static void add_use(pid_t pid, Use* use) {
+  const double cpu_s = cpu_of(pid);
+  if (cpu_s > 0) use->cpu_s += cpu_s;
+  use->rss_kb += memory_kb(pid, true);
+}
+
 /* Of the processes of the sandbox besides this one and `pid`. */
 static Use others(pid_t pid) {
   Use use = {0, 0};
+  pid_t pids[512];
+  const int count = leap_confinement.on ? leap_tree(pids, 512) : 0;
+  for (int i = 0; i < count; ++i)
+    if (pids[i] != pid) add_use(pids[i], &use);
   DIR* directory = self.contained ? opendir("/proc") : NULL;
   for (struct dirent* entry; directory && (entry = readdir(directory));) {
     const pid_t other = atoi(entry->d_name);
-    if (other <= 1 || other == pid) continue;
-    const double cpu_s = cpu_of(other);
-    if (cpu_s > 0) use.cpu_s += cpu_s;
-    use.rss_kb += memory_kb(other, true);
+    if (other > 1 && other != pid) add_use(other, &use);
   }
   if (directory) closedir(directory);
   return use;
@@ -360,7 +394,10 @@ static void close_from(int first) {
 /* In the child: its files (0 to 4: stdin, stdout, stderr, from and to the supervisor; 5 its program), limits
  * and filter. */
 static void enter(const Limits* limits, const int files[5], int program, bool shared) {
-  setpgid(0, 0); /* a session of its own would cost a group of the scheduler */
+  if (leap_confinement.on)
+    leap_confine_child();
+  else
+    setpgid(0, 0); /* a session of its own would cost a group of the scheduler */
   int copies[6];
   for (int i = 0; i < 5; ++i) copies[i] = fcntl(files[i], F_DUPFD_CLOEXEC, 64);
   if (program >= 0) copies[5] = fcntl(program, F_DUPFD_CLOEXEC, 64);
@@ -381,11 +418,11 @@ static void enter(const Limits* limits, const int files[5], int program, bool sh
   lower(RLIMIT_MEMLOCK, 64 << 10, 64 << 10);
   lower(RLIMIT_MSGQUEUE, 0, 0);
   lower(RLIMIT_NOFILE, 256, 256);
-  lower(RLIMIT_NPROC, (rlim_t)limits->processes, (rlim_t)limits->processes);
+  const rlim_t tasks = (rlim_t)(limits->processes + leap_confinement.other_tasks);
+  lower(RLIMIT_NPROC, tasks, tasks);
   if (!limits->reserves) lower(RLIMIT_AS, (rlim_t)limits->memory_kb << 10, (rlim_t)limits->memory_kb << 10);
-  if (self.filter.len &&
-      (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &self.filter)))
-    _exit(126);
+  for (int i = 0; i < self.own_pids; ++i) self.filter.filter[self.own_pid[i]].k = (unsigned)getpid();
+  if (self.filter.len && !leap_load_filter(&self.filter, 4)) _exit(126);
 }
 
 /* Starts another program, the file `program` or argv[0]. Such a child needs no copy of this process's memory.
@@ -575,12 +612,13 @@ static void append_frame(Bytes* bytes, const View* fields, size_t count) {
 
 /* While a child runs: relays, and watches its limits. Why it has to be ended, or NULL when it has ended. */
 static const char* attend(pid_t pid, const Limits* limits, double begin, Inbox* inbox, int* down, int out,
-                          long* peak_kb) {
+                          int listener, long* peak_kb) {
   const int watch = (int)syscall(SYS_pidfd_open, pid, 0);
   if (watch < 0) leave();
   const char* how = NULL;
   bool ended = false, closing = false;
   double checked = begin;
+  long granted = limits->processes; /* what it starts is counted at its first wish */
   while (!ended && !how) {
     double now = now_s();
     const double cpu = cpu_of(pid);
@@ -595,11 +633,12 @@ static const char* attend(pid_t pid, const Limits* limits, double begin, Inbox* 
     if (left > limits->wall_s - (now - begin)) left = limits->wall_s - (now - begin);
     if (left < 0) left = 0;
     const struct timespec timeout = {0, (long)(left * 1e9) + 500000};
-    struct pollfd fds[4] = {{watch, POLLIN, 0},
+    struct pollfd fds[5] = {{watch, POLLIN, 0},
                             {inbox->open ? inbox->fd : -1, POLLIN, 0},
                             {self.control, self.order_waits ? 0 : POLLIN, 0},
-                            {blocked ? *down : -1, POLLOUT, 0}};
-    const int events = ppoll(fds, 4, &timeout, NULL);
+                            {blocked ? *down : -1, POLLOUT, 0},
+                            {listener, POLLIN, 0}};
+    const int events = ppoll(fds, 5, &timeout, NULL);
     if (events > 0 && fds[0].revents) break;
     if (events > 0 && fds[1].revents) {
       pump(inbox);
@@ -617,6 +656,7 @@ static const char* attend(pid_t pid, const Limits* limits, double begin, Inbox* 
       else
         self.order_waits = true;
     }
+    if (events > 0 && fds[4].revents & POLLIN) leap_answer_wish(listener, limits->processes, &granted);
     now = now_s();
     if (how || (events > 0 && now <= checked + 0.05)) continue;
     checked = now;
@@ -630,7 +670,8 @@ static const char* attend(pid_t pid, const Limits* limits, double begin, Inbox* 
       how = "wall";
     else if (rss_kb > limits->memory_kb)
       how = "memory";
-    else if (fstat(out, &s) == 0 && s.st_size > limits->output_kb << 10)
+    else if ((fstat(out, &s) == 0 && s.st_size > limits->output_kb << 10) ||
+             (leap_confinement.on && leap_too_full(self.work_dir)))
       how = "output";
   }
   close(watch);
@@ -648,7 +689,7 @@ static void start(const Frame* request) {
          &limits.wall_s, &limits.memory_kb, &limits.output_kb, &limits.file_kb, &limits.processes,
          &limits.messages, &limits.reserves);
   limits.memory_kb += native ? 32 << 10 : self.base_kb;
-  if (!clean(self.work_dir, 0) || (self.contained && !clean("/dev/shm", 0))) {
+  if (!clean(self.work_dir) || (self.contained && !clean("/dev/shm"))) {
     begin_answer("ended");
     add_field("dirty", 5);
     add_field("0 0 0 0 0", 9);
@@ -664,7 +705,10 @@ static void start(const Frame* request) {
   const int inp = new_file(field(request, 3)), out = new_file(nothing);
   const int err = native ? new_file(nothing) : open("/dev/null", O_WRONLY | O_CLOEXEC);
   int down[2], up[2], program = -1;
-  if (err < 0 || pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0) leave();
+  if (err < 0 || pipe2(down, O_CLOEXEC) != 0) leave();
+  /* A socket carries the descriptor at which a child asks. */
+  if (leap_confinement.asks ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, up) : pipe2(up, O_CLOEXEC))
+    leave();
   if (native && program_name.size) {
     const Bytes* content = find_kept(program_name);
     const int writable = new_file(content ? (View){content->data, content->size} : nothing);
@@ -703,6 +747,8 @@ static void start(const Frame* request) {
     }
   }
   if (pid < 0) leave();
+  self.child = pid;
+  if (leap_confinement.on) setpgid(pid, pid); /* unless it was faster */
   for (int i = 0; i < 5; ++i)
     if (i != 1 && i != 2) close(files[i]);
   if (program >= 0) close(program);
@@ -710,14 +756,16 @@ static void start(const Frame* request) {
     free(argv[0]);
     free(argv);
   }
-  fcntl(up[0], F_SETFL, O_NONBLOCK);
   fcntl(down[1], F_SETFL, O_NONBLOCK);
   long peak_kb = 0;
-  const char* how = attend(pid, &limits, begin, &inbox, &down[1], out, &peak_kb);
-  if (how) kill(pid, SIGKILL);
+  const int listener = leap_confinement.asks ? leap_receive_listener(up[0]) : -1;
+  fcntl(up[0], F_SETFL, O_NONBLOCK);
+  const char* how = attend(pid, &limits, begin, &inbox, &down[1], out, listener, &peak_kb);
+  if (how || leap_confinement.on) end_tree(pid);
   int status = 0;
   struct rusage usage = {0};
   while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR) continue;
+  self.child = 0;
   const double wall = now_s() - begin;
   const Use more = kill_children(pid);
   while (inbox.open && pump(&inbox)) continue;
@@ -750,6 +798,7 @@ static void start(const Frame* request) {
   close(err);
   close(up[0]);
   if (down[1] >= 0) close(down[1]);
+  if (listener >= 0) close(listener);
 }
 
 static void fetch(View name) {
@@ -805,19 +854,29 @@ static void copy_interpreter(void) {
   if (from < to) copy_of_file(from, to);
 }
 
+/* `own_pid` stands in the filter for the pid of the process that it is loaded in. */
+static void set_filter(const char* filter, size_t size, unsigned own_pid) {
+  self.filter.len = (unsigned short)(size / sizeof(struct sock_filter));
+  self.filter.filter = must(malloc(size + 1));
+  memcpy(self.filter.filter, filter, size);
+  for (unsigned short i = 0; i < self.filter.len; ++i)
+    if (self.filter.filter[i].k == own_pid && BPF_CLASS(self.filter.filter[i].code) == BPF_JMP) {
+      if (self.own_pids == sizeof self.own_pid / sizeof *self.own_pid) leave();
+      self.own_pid[self.own_pids++] = i;
+    }
+}
+
 /* Before leap_serve. */
 __attribute__((visibility("default"))) void leap_set_up(int control, const char* work_dir, bool contained,
                                                         const char* filter, size_t filter_size,
-                                                        const char* shared) {
+                                                        unsigned own_pid, const char* shared) {
   self.control = control;
   self.contained = contained;
   snprintf(self.work_dir, sizeof self.work_dir, "%s", work_dir);
-  snprintf(self.shared, sizeof self.shared, "%s", contained ? shared : "");
+  snprintf(self.shared, sizeof self.shared, "%s", contained || leap_confinement.on ? shared : "");
   self.shared_count = self.shared[0] != 0;
   for (const char* at = self.shared; *at; ++at) self.shared_count += *at == '|';
-  self.filter.len = (unsigned short)(filter_size / sizeof(struct sock_filter));
-  self.filter.filter = must(malloc(filter_size + 1));
-  memcpy(self.filter.filter, filter, filter_size);
+  set_filter(filter, filter_size, own_pid);
   self.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   for (int i = 0; i < RLIM_NLIMITS; ++i) {
     struct rlimit limit;

@@ -6,8 +6,10 @@ import sys
 
 WORK_DIR = settings[0]
 CONTAINED = settings[1] == "1"  # a pid namespace of our own, of which we are the first process
+CONFINED = settings[1] == "2"  # no namespaces, but Landlock: fd 6 holds rules for children, the last one ours
 SHARED = settings[2]  # names of sealed files, open as 7, 8, .., for programs of the system, with "|" between them
-FILTER = settings_filter  # BPF program for children, or b""
+TMP_KB, USER, OWN_USER, OWN_PID = settings[3] << 10, *settings[4:7]
+FILTER, OWN_FILTER = settings_filters  # BPF programs for children and, confined, for ourselves
 CONTROL, LIBRARY = 4, 5
 RECEIVE, SEND = 3, 4  # a child's pipes from and to the supervisor
 
@@ -38,14 +40,23 @@ def fill_pools():
 
 
 def main():
+    if CONFINED:
+        confine = library.leap_confine
+        confine.argtypes = (ctypes.c_char_p, ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_long,
+                            ctypes.c_int)
+        confine.restype = ctypes.c_char_p
+        trouble = confine(WORK_DIR.encode(), USER, OWN_USER, OWN_FILTER, len(OWN_FILTER), TMP_KB,
+                          7 + len(SHARED.split("|")) if SHARED else 7)
+        if trouble:
+            sys.exit(trouble.decode())
     libc.prctl(4, 0, 0, 0, 0)  # not dumpable: children cannot look into it
     if not CONTAINED:
         libc.prctl(36, 1, 0, 0, 0)  # orphans of children become ours
     os.chdir(WORK_DIR)
     set_up, serve = library.leap_set_up, library.leap_serve
-    set_up.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p
+    set_up.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_char_p
     serve.argtypes = (ctypes.py_object,)
-    set_up(CONTROL, WORK_DIR.encode(), CONTAINED, FILTER, len(FILTER), SHARED.encode())
+    set_up(CONTROL, WORK_DIR.encode(), CONTAINED, FILTER, len(FILTER), OWN_PID, SHARED.encode())
     gc.collect()
     fill_pools()
     gc.freeze()

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,7 +18,8 @@ namespace leap::verify {
 
 namespace fs = std::filesystem;
 
-Cache::Cache(std::string directory) : directory_(std::move(directory)) {
+Cache::Cache(std::string directory, std::function<void(const std::string&)> warn)
+    : directory_(std::move(directory)), warn_(std::move(warn)) {
   std::error_code error;
   fs::create_directories(directory_, error);
   if (error || access(directory_.c_str(), R_OK | W_OK | X_OK) != 0)
@@ -45,13 +48,18 @@ void Cache::put(const std::string& kind, const std::string& key, const std::stri
   std::error_code ignored;
   fs::create_directories(fs::path(path).parent_path(), ignored);
   bool written = false;
+  errno = 0;
   {
     std::ofstream file(aside, std::ios::binary);
     file << sha256(bytes) << bytes;
     file.close();
     written = static_cast<bool>(file);
   }
-  if (!written || ::rename(aside.c_str(), path.c_str()) != 0) ::unlink(aside.c_str());
+  if (written && ::rename(aside.c_str(), path.c_str()) == 0) return;
+  const std::string reason = std::strerror(errno ? errno : EIO);
+  ::unlink(aside.c_str());
+  if (warn_ && !warned_.exchange(true))
+    warn_("--cache " + directory_ + ": " + reason + "; going on, but results are not kept");
 }
 
 std::string toolchain_stamp() {

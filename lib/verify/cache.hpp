@@ -2,6 +2,8 @@
 /// files are written aside and renamed, and one that is damaged counts as absent.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,18 +11,21 @@ namespace leap::verify {
 
 class Cache {
  public:
-  /// Makes the directory. Error when that cannot be done.
-  explicit Cache(std::string directory);
+  /// Makes the directory. Error when that cannot be done. `warn` is told once when later something cannot be
+  /// written.
+  Cache(std::string directory, std::function<void(const std::string&)> warn);
 
   /// `kind` keeps results of different kinds apart.
   std::optional<std::string> get(const std::string& kind, const std::string& key) const;
-  /// Does nothing where it cannot write: a cache only saves time.
+  /// Does nothing more where it cannot write: a cache only saves time.
   void put(const std::string& kind, const std::string& key, const std::string& bytes) const;
 
  private:
   std::string path_of(const std::string& kind, const std::string& key) const;
 
   std::string directory_;
+  std::function<void(const std::string&)> warn_;
+  mutable std::atomic<bool> warned_{false};
 };
 
 /// Changes when a compiler or interpreter that verdicts depend on does.

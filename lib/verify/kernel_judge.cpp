@@ -193,7 +193,9 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
   std::vector<Kind> kinds;
   kinds.push_back({Build::kChecked, std::min(check.sizes.size(), check.trials() - 1), other});
   kinds.push_back({Build::kFast, check.trials(), options_.order});
-  if (options_.sandbox == sandbox::Mode::kNone) outcome.flags.push_back("no_sandbox");
+  const sandbox::Mode sandbox = sandbox::resolve(options_.sandbox);
+  if (sandbox == sandbox::Mode::kLandlock) outcome.flags.push_back("landlock");
+  if (sandbox == sandbox::Mode::kNone) outcome.flags.push_back("no_sandbox");
   try {
     for (Kind& kind : kinds) {
       const bool compiled = run_kind(one, kind);

@@ -57,6 +57,7 @@ void run(cli::Tool& tool, const cli::StreamOptions& stream, const ToolOptions& o
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   settings.kernel.workers = static_cast<unsigned>(std::max(1, stream.jobs > 0 ? cores / stream.jobs : 1));
   settings.first_failure = settings.first_failure || options.lint_problem;
+  settings.warn = [&](const std::string& message) { tool.warn(message); };
   Verifier verifier(settings);
   Summary summary;
   cli::RecordWork work;

@@ -197,12 +197,6 @@ bool is_unsure(const Result& result) {
          (result.status == "timeout" && result.by_wall);
 }
 
-Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) {
-  return {{"status", status}, {"stage", stage}, {"passed", 0},
-          {"total", 0},       {"ran", 0},       {"feedback", feedback},
-          {"device", "cpu"},  {"cheat", false}, {"flags", Json::array()}};
-}
-
 }  // namespace
 
 class Verifier::Judge {
@@ -213,7 +207,7 @@ class Verifier::Judge {
         judges_({options.sandbox, harness_source(), 64, {}}),
         compilers_({options.sandbox, harness_source(), 512, {}}) {
     if (!options_.cache.empty()) {
-      cache_.emplace(options_.cache);
+      cache_.emplace(options_.cache, options_.warn);
       stamp_ = sha256(harness_source() + kDriver + kFrames) + toolchain_stamp();
     }
     kernel::Options kernels = options_.kernel;
@@ -246,6 +240,9 @@ class Verifier::Judge {
   Json assemble(const Task& task, const records::Code& code, const Program& program,
                 const std::vector<Outcome>& outcomes, std::size_t total, bool together) const;
   std::string standard_of(const Task& task) const;
+  /// Names a sandbox that is weaker than bubblewrap.
+  Json sandbox_flags() const;
+  Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) const;
 
   Options options_;
   std::optional<Cache> cache_;
@@ -269,6 +266,21 @@ std::shared_ptr<const Program> Verifier::Judge::of_problem(const std::string& ke
   std::lock_guard lock(mutex_);
   if (problem_programs_.size() >= 256) problem_programs_.clear();
   return problem_programs_.emplace(key, made).first->second;
+}
+
+Json Verifier::Judge::sandbox_flags() const {
+  const sandbox::Mode mode = sandbox::resolve(options_.sandbox);
+  Json flags = Json::array();
+  if (mode == sandbox::Mode::kLandlock) flags.push_back("landlock");
+  if (mode == sandbox::Mode::kNone) flags.push_back("no_sandbox");
+  return flags;
+}
+
+Json Verifier::Judge::plain_verdict(const std::string& status, const std::string& stage,
+                                    const std::string& feedback) const {
+  return {{"status", status}, {"stage", stage}, {"passed", 0},
+          {"total", 0},       {"ran", 0},       {"feedback", feedback},
+          {"device", "cpu"},  {"cheat", false}, {"flags", sandbox_flags()}};
 }
 
 std::string Verifier::Judge::standard_of(const Task& task) const {
@@ -491,8 +503,7 @@ Json Verifier::Judge::assemble(const Task& task, const records::Code& code, cons
   }
   out["device"] = "cpu";
   out["cheat"] = cheat;
-  Json flags = Json::array();
-  if (options_.sandbox == sandbox::Mode::kNone) flags.push_back("no_sandbox");
+  Json flags = sandbox_flags();
   if (together) flags.push_back("inprocess");
   if (harness) flags.push_back("harness");
   out["flags"] = flags;
@@ -510,8 +521,8 @@ Json Verifier::Judge::verdict(const Json& task_json, const records::Code& code, 
   std::string key;
   if (check && text_of(*check, "type") == "kernel") key = kernels_->stamp() + "\n" + std::string(id) + "\n";
   key += stamp_ + (options_.first_failure ? " first " : " all ") +
-         std::to_string(static_cast<int>(options_.sandbox)) + " " + std::to_string(code.added_at) + " " +
-         std::to_string(code.added) + "\n";
+         std::to_string(static_cast<int>(sandbox::resolve(options_.sandbox))) + " " +
+         std::to_string(code.added_at) + " " + std::to_string(code.added) + "\n";
   for (const char* name : {"language", "standard", "starter", "entry_point", "limits", "check"}) {
     const Json* value = find(task_json, name);
     key += (value ? jsonl::dump(*value) : "null") + "\n";

@@ -7,6 +7,7 @@
 /// supervisor kills, reaps and empties.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,9 +22,10 @@ namespace leap::verify {
 
 struct Options {
   sandbox::Mode sandbox = sandbox::Mode::kAuto;
-  bool first_failure = false;  ///< stop at the first failing case
-  std::string cache{};         ///< directory of verdicts and compiled programs; "": none
-  kernel::Options kernel{};    ///< its sandbox is the one above
+  bool first_failure = false;                      ///< stop at the first failing case
+  std::string cache{};                             ///< directory of verdicts and compiled programs; "": none
+  kernel::Options kernel{};                        ///< its sandbox is the one above
+  std::function<void(const std::string&)> warn{};  ///< is told what disturbs, but changes no verdict
 };
 
 /// Safe to use from several threads at once.

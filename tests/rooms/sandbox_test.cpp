@@ -1,4 +1,6 @@
 #include <signal.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "sandbox/box.hpp"
+#include "sandbox/landlock.hpp"
 
 using leap::sandbox::Box;
 using leap::sandbox::Child;
@@ -171,4 +174,58 @@ TEST_CASE("no bubblewrap is an error that says what to do", "[sandbox]") {
   CHECK_THROWS_WITH(leap::sandbox::check(Mode::kBwrap), Catch::Contains("--sandbox none"));
   setenv("PATH", path.c_str(), 1);
   leap::sandbox::check(Mode::kBwrap);
+}
+
+TEST_CASE("without namespaces: files, signals, sockets, processes and disk are held back", "[sandbox]") {
+  if (leap::sandbox::landlock_abi() < 6) {
+    WARN("this kernel's Landlock is too old");
+    return;
+  }
+  std::string work_dir;
+  {
+    Box box({Mode::kLandlock, "", 8});
+    CHECK(box.mode() == Mode::kLandlock);
+    work_dir = run(box, shell("pwd")).out;
+    work_dir.pop_back();
+    const std::string me = std::to_string(getpid());
+    CHECK(run(box, shell("ls /tmp / /root /home; cat /etc/passwd /proc/1/stat; echo x > ../x; touch /usr/x"))
+              .out.empty());
+    CHECK(run(box, shell("echo x > x; cat x; cat /dev/null; echo y > /dev/null; ls /usr/bin/env")).out ==
+          "x\n/usr/bin/env\n");
+    CHECK(run(box, shell("kill -0 " + me + " || kill -0 $PPID || echo no")).out == "no\n");
+    CHECK(run(box, python("import socket; socket.socket(socket.AF_UNIX)")).code == 1);
+    CHECK(run(box, python("import socket; socket.socket()")).code == 1);
+    CHECK(run(box, python("import os; os.setsid()")).code == 1);
+    CHECK(run(box, python("import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0)")).code == SIGSYS);
+    if (geteuid() == 0)
+      CHECK(run(box, python("import os; print(os.getuid() == os.getgid() > 65534, os.getgroups())")).out ==
+            "True []\n");
+    // A fork bomb stays within its limit, and ends as a whole.
+    Child bomb = python(
+        "import os, time\nopen('4545', 'w')\nfor i in range(200):\n  try:\n    if os.fork() == 0: "
+        "time.sleep(9)\n  except OSError: print(i); break");
+    bomb.limits.processes = 40;
+    const Ended ended = run(box, bomb);
+    CHECK(std::stoi(ended.out) <= 40);
+    CHECK(std::stoi(ended.out) > 20);
+    CHECK(run(box, shell("(sleep 4546 &); (sleep 4546 &); exit 0")).code == 0);
+    CHECK(processes_with("4546") == 0);
+    CHECK(run(box, shell("for i in 1 2 3; do head -c 4000000 /dev/zero > f$i; done; sleep 9")).end ==
+          End::kOutput);
+    CHECK(run(box, python("import os\nfor i in range(3000):\n  os.mkdir('d'); os.chdir('d')")).code >= 0);
+    CHECK(run(box, shell("ls -A")).out.empty());
+  }
+  CHECK(!std::filesystem::exists(work_dir));
+}
+
+TEST_CASE("a supervisor that was killed takes its processes along", "[sandbox]") {
+  for (const Mode mode : {Mode::kLandlock, Mode::kNone}) {
+    if (mode == Mode::kLandlock && leap::sandbox::landlock_abi() == 0) continue;
+    Box box({mode, "", 8});
+    box.start(shell("(sleep 4747 &) ; sleep 4747"));
+    while (processes_with("4747") < 2) usleep(1000);
+    kill(box.pid(), SIGKILL);
+    CHECK_THROWS_AS(box.wait(), leap::sandbox::Fault);
+    CHECK(processes_with("4747") == 0);
+  }
 }
