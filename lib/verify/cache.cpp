@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/error.hpp"
 #include "base/sha256.hpp"
@@ -34,10 +33,14 @@ std::string Cache::path_of(const std::string& kind, const std::string& key) cons
 std::optional<std::string> Cache::get(const std::string& kind, const std::string& key) const {
   std::ifstream file(path_of(kind, key), std::ios::binary);
   if (!file) return {};
-  std::string content{std::istreambuf_iterator<char>(file), {}};
-  if (content.size() < 64) return {};
-  std::string bytes = content.substr(64);
-  if (content.compare(0, 64, sha256(bytes)) != 0) return {};
+  file.seekg(0, std::ios::end);
+  const std::streamoff size = file.tellg();
+  if (size < 64) return {};
+  file.seekg(0);
+  std::string digest(64, '\0'), bytes(static_cast<std::size_t>(size) - 64, '\0');
+  file.read(digest.data(), 64);
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file || digest != sha256(bytes)) return {};
   return bytes;
 }
 
