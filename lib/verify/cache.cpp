@@ -61,7 +61,7 @@ void Cache::put(const std::string& kind, const std::string& key, const std::stri
   if (written && ::rename(aside.c_str(), path.c_str()) == 0) return;
   const std::string reason = std::strerror(errno ? errno : EIO);
   ::unlink(aside.c_str());
-  if (warn_ && !warned_.exchange(true))
+  if (warn_ && !warned_->exchange(true))
     warn_("--cache " + directory_ + ": " + reason + "; going on, but results are not kept");
 }
 

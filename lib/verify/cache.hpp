@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,7 +14,7 @@ class Cache {
  public:
   /// Makes the directory. Error when that cannot be done. `warn` is told once when later something cannot be
   /// written.
-  Cache(std::string directory, std::function<void(const std::string&)> warn);
+  explicit Cache(std::string directory, std::function<void(const std::string&)> warn = {});
 
   /// `kind` keeps results of different kinds apart.
   std::optional<std::string> get(const std::string& kind, const std::string& key) const;
@@ -25,7 +26,7 @@ class Cache {
 
   std::string directory_;
   std::function<void(const std::string&)> warn_;
-  mutable std::atomic<bool> warned_{false};
+  std::shared_ptr<std::atomic<bool>> warned_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 /// Changes when a compiler or interpreter that verdicts depend on does.
