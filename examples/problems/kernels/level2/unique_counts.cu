@@ -6,7 +6,7 @@ in x int32 [n] integers 1 200 sorted
 out value int32 [n]
 out times int32 [n]
 out different int32 [1]
-sizes n = 1 2 100 3000
+sizes n = 1 2 100 3001
 benchmark 32768
 wrong wrong_answer|no_output: cudaMemset(times, 0, n * sizeof(int)); =>
 wrong wrong_answer: i == 0 || x[i] != x[i - 1] => i > 0 && x[i] != x[i - 1]

@@ -8,7 +8,7 @@ in b1 float32 [hidden]
 in W2 float32 [hidden, outer] normal 0 0.3
 in b2 float32 [outer]
 out y float32 [rows, outer]
-sizes rows,inner,hidden,outer = 1,1,1,1 5,7,33,3 17,40,20,65
+sizes rows,inner,hidden,outer = 1,1,1,1 2,3,100,9 5,7,33,3 17,40,20,65
 benchmark 32,64,128,64
 tolerance 1e-3
 wrong wrong_answer: apply_relu ? fmaxf(sum, 0.0f) : sum => fmaxf(sum, 0.0f)

@@ -3,7 +3,7 @@ Sort integers in ascending order: y gets the elements of x.
 
 in x int32 [n] integers -100000 100000
 out y int32 [n]
-sizes n = 0 1 2 500 3000
+sizes n = 0 1 2 501 3000
 benchmark 8192
 wrong wrong_answer: (i & length) == 0 => (i & length) != 0
 wrong wrong_answer: i < n ? x[i] : INT_MAX => i < n ? x[i] : 0

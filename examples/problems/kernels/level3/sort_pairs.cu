@@ -5,7 +5,7 @@ keys in their original order; `sorted[i] = key[order[i]]`. Keys repeat a lot.
 in key int32 [n] integers -50 50
 out sorted int32 [n]
 out order int32 [n]
-sizes n = 1 2 300 5000
+sizes n = 1 2 301 5000
 benchmark 65536
 wrong wrong_answer: stable_sort_by_key(thrust::device, sorted, sorted + n, order) => stable_sort_by_key(thrust::device, sorted, sorted + n / 2, order)
 wrong wrong_answer: order[i] = i; => order[i] = n - 1 - i;
