@@ -8,7 +8,7 @@ sizes vocab,dim,count = 1,1,1 10,7,33 100,64,5 31,100,64
 benchmark 1000,256,512
 tolerance 1e-6
 wrong wrong_answer: tokens[t] * dim + d => tokens[t] + d
-wrong wrong_answer|no_output: d += blockDim.x => d += dim
+wrong nonfinite: d += blockDim.x => d += dim
 */
 void reference(const float* table, const int* tokens, float* y, int vocab, int dim, int count) {
   for (int t = 0; t < count; ++t)

@@ -8,7 +8,7 @@ sizes n = 1 31 1024 5000
 benchmark 262144
 tolerance 1e-5
 wrong wrong_answer: 0.5f * v * (1.0f + erff(v * 0.70710678f)) => 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + 0.044715f * v * v * v)))
-wrong wrong_answer|no_output: i += blockDim.x * gridDim.x => i += n
+wrong nonfinite: i += blockDim.x * gridDim.x => i += n
 */
 #include <cmath>
 

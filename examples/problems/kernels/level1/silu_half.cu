@@ -7,7 +7,7 @@ sizes n = 1 2 333 2048 7777
 benchmark 262144
 tolerance 1e-2
 wrong wrong_answer: -v.y => v.y
-wrong wrong_answer: if (i == 0 && n % 2) => if (i == 0 && n % 2 > 1)
+wrong nonfinite|no_output: if (i == 0 && n % 2) => if (i == 0 && n % 2 > 1)
 */
 #include <cmath>
 

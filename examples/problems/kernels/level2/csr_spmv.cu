@@ -12,7 +12,7 @@ out y float32 [rows]
 sizes rows,cols,entries = 1,1,1 5,9,300 100,40,250 33,1000,2000
 benchmark 2000,2000,40000
 tolerance 1e-4
-wrong wrong_answer: if (lane == 0) y[row] = sum; => if (lane == 0 && sum != 0) y[row] = sum;
+wrong nonfinite|no_output: if (lane == 0) y[row] = sum; => if (lane == 0 && sum != 0) y[row] = sum;
 wrong wrong_answer|out_of_bounds: e < row_start[row + 1] => e <= row_start[row + 1]
 */
 void reference(const int* row_start, const int* column, const float* value, const float* x, float* y,

@@ -12,7 +12,7 @@ out y float32 [rows, cols]
 sizes rows,cols = 1,2 5,63 9,768 2,2050
 benchmark 128,768
 tolerance 1e-3
-wrong wrong_answer|no_output: sum[at] = v; =>
+wrong nonfinite: sum[at] = v; =>
 wrong wrong_answer: gamma[c] + beta[c] => gamma[c] - beta[c]
 */
 #include <cmath>

@@ -9,7 +9,7 @@ out different int32 [1]
 sizes n = 1 2 100 3001
 benchmark 32768
 wrong wrong_answer|no_output: cudaMemset(times, 0, n * sizeof(int)); =>
-wrong wrong_answer: i == 0 || x[i] != x[i - 1] => i > 0 && x[i] != x[i - 1]
+wrong wrong_answer|out_of_bounds: i == 0 || x[i] != x[i - 1] => i > 0 && x[i] != x[i - 1]
 */
 void reference(const int* x, int* value, int* times, int* different, int n) {
   for (int i = 0; i < n; ++i) {
