@@ -160,7 +160,8 @@ class Problem:
                              sizes=sizes, tolerance=tolerance)
 
     def record(self):
-        check = {"type": "kernel", "signature": self.signature, "arguments": self.arguments, "sizes": self.sizes,
+        sizes = self.sizes[-1:] + self.sizes[:-1]  # the first comes twice, which exposes answers that were remembered
+        check = {"type": "kernel", "signature": self.signature, "arguments": self.arguments, "sizes": sizes,
                  "benchmark_size": self.benchmark, "reference": self.reference, "rtol": self.tolerance or 0,
                  "atol": self.tolerance or 0}
         return {"id": self.id, "prompt": [{"role": "user", "content": self.prompt()}],

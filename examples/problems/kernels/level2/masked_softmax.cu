@@ -9,7 +9,7 @@ out y float32 [rows, cols]
 sizes rows,cols = 40,1 30,4 9,100 3,1025
 benchmark 128,512
 tolerance 1e-4
-wrong wrong_answer: mask[at] ? p : 0.0f => p
+wrong wrong_answer|nonfinite: mask[at] ? p : 0.0f => p
 wrong wrong_answer: if (mask[r * cols + c]) largest = => largest =
 */
 #include <cmath>
