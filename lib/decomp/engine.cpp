@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "decomp/cpp_explore.hpp"
 #include "decomp/judge.hpp"
 #include "decomp/sample.hpp"
 #include "decomp/worker_process.hpp"
@@ -82,7 +83,8 @@ class Engine::Impl {
   explicit Impl(EngineOptions options)
       : options_(options),
         verifier_(verify::Options{options.sandbox, false, ""}),
-        workers_(options.sandbox) {}
+        workers_(options.sandbox),
+        cpp_(options.sandbox) {}
 
   Recombination evaluate(const Decomposition& decomposition, const Json& task, const std::string& id,
                          std::size_t index);
@@ -120,11 +122,13 @@ class Engine::Impl {
   void gather(Work& work, const std::vector<int>& sizes, const std::vector<Choice>& sample) const;
   bool audited(Work& work, std::uint64_t key);
   void by_verifier(Work& work);
+  void by_binaries(Work& work, const std::vector<Choice>& sample, Mode mode, std::uint64_t key);
   bool closes(char letter) const { return letter != 'P' && !options_.all_outcomes; }
 
   EngineOptions options_;
   verify::Verifier verifier_;
   Workers workers_;
+  CppSandboxes cpp_;
 };
 
 /// Where the last one was lost, another.
@@ -482,6 +486,40 @@ void Engine::Impl::by_verifier(Work& work) {
       work.parts.push_back({cell_of(choices[i]), letters[i], closes(letters[i].back())});
 }
 
+/// C++: many programs in one binary, the others by themselves.
+void Engine::Impl::by_binaries(Work& work, const std::vector<Choice>& sample, Mode mode, std::uint64_t key) {
+  for (std::size_t l = 0; l < work.decomposition.functions.size(); ++l) {
+    std::map<std::string, int> first;
+    int j = 0;
+    for (const std::string& code : work.decomposition.functions[l].implementations) {
+      work.sources.classes[l][static_cast<std::size_t>(j)] = first.emplace(code, j).first->second;
+      ++j;
+    }
+  }
+  start_parts(work, sample);
+  CppPrograms programs(cpp_, work.decomposition, work.judge);
+  programs.prepare();
+  CppQuestion question;
+  question.tests = work.judge.tests();
+  question.tree = mode != Mode::kRun && programs.why_no_tree().empty();
+  question.all = options_.all_outcomes;
+  question.key = key;
+  question.out_of_time = [&] { return work.budget_s > 0 && work.left_s() <= 0; };
+  std::vector<Cell> cells;
+  for (const Part& part : work.parts) cells.push_back(part.cell);
+  const CppAnswer answer = explore_cpp(programs, cells, question);
+  work.parts.clear();
+  for (const CppLetters& one : answer.letters)
+    if (!one.letters.empty()) work.parts.push_back({one.cell, one.letters, closes(one.letters.back())});
+  work.over();
+  work.out.mode = question.tree && !answer.refuted ? "tree" : "run";
+  work.out.why = answer.refuted ? "a program compiled as a whole ended otherwise"
+                 : mode == Mode::kRun || programs.why_no_tree().empty() ? programs.why()
+                                                                        : programs.why_no_tree();
+  work.out.runs += programs.runs();
+  work.out.cpu_s += programs.cpu_s();
+}
+
 Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const Json& task,
                                      const std::string& id, std::size_t index) {
   Recombination out;
@@ -525,14 +563,19 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
       for (int j = 0; j < size; ++j) work.sources.classes.back().push_back(j);
       work.sources.bad.emplace_back(static_cast<std::size_t>(size), false);
     }
-    start_parts(work, sample);
-    by_verifier(work);
+    if (judge.native()) {
+      by_binaries(work, sample, options_.mode, key);
+    } else {
+      start_parts(work, sample);
+      by_verifier(work);
+    }
   }
 
   // A winner counts when a sandbox that ran none of the others says so too.
   gather(work, sizes, sample);
-  for (int tries = 0; judge.plain() && out.solved > 0 && !confirmed(work, task, out.best); ++tries) {
-    if (out.mode != "run" && !work.spent) {
+  const bool confirms = judge.plain() || judge.native();
+  for (int tries = 0; confirms && out.solved > 0 && !confirmed(work, task, out.best); ++tries) {
+    if (judge.plain() && out.mode != "run" && !work.spent) {
       out.mode = "run";
       out.why = "a winner did not pass by itself";
       start_parts(work, sample);

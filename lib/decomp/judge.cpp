@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "records/records.hpp"
 #include "verify/value.hpp"
+#include "verify/verify.hpp"
 
 namespace leap::decomp {
 namespace {
@@ -68,8 +69,11 @@ Judge::Judge(const Json& task) : task_(task) {
   tests_ = cases->size();
   call_ = type == "call";
   const Json* checker = find(*check, "checker");
-  plain_ = (language.empty() || language == "python") && (!checker || checker->is_null());
-  if (!plain_) return;
+  const bool compared = !checker || checker->is_null();
+  plain_ = compared && (language.empty() || language == "python");
+  native_ = compared && language == "cpp" && !call_;
+  if (!plain_ && !native_) return;
+  if (native_) standard_ = verify::cpp_standard_of(task);
   entry_ = call_ ? std::string(text_of(task, "entry_point")) : "";
   if (call_ && entry_.empty())
     throw RecordError("task.entry_point: missing; a call check needs the name of the function");
@@ -149,6 +153,10 @@ char Judge::letter(std::size_t test, const RunResult& r) const {
   if (r.end == RunEnd::kSignal || r.code != 0) return 'E';
   if (call_ && !(r.flags & kComplete)) return 'E';
   return compare(test, r.output);
+}
+
+char Judge::letter(std::size_t test, const verify::Result& r) const {
+  return r.status == "ok" ? compare(test, r.got) : letter_of_status(r.status);
 }
 
 }  // namespace leap::decomp

@@ -9,6 +9,7 @@
 #include "decomp/worker_process.hpp"
 #include "jsonl/json.hpp"
 #include "verify/compare.hpp"
+#include "verify/runner.hpp"
 
 namespace leap::decomp {
 
@@ -21,8 +22,12 @@ class Judge {
   explicit Judge(const Json& task);
 
   std::size_t tests() const { return tests_; }
-  /// False where only a Verifier can judge: scripts, checkers, C++.
+  /// Python whose output or results are compared here.
   bool plain() const { return plain_; }
+  /// C++ whose output is compared here. Where it is neither, only a Verifier can judge: scripts, checkers,
+  /// calls of C++.
+  bool native() const { return native_; }
+  const std::string& standard() const { return standard_; }  ///< of C++
   const sandbox::Limits& limits() const { return limits_; }
   /// The function that is called; empty for stdio.
   const std::string& entry() const { return entry_; }
@@ -33,12 +38,13 @@ class Judge {
   /// P or W for what a program put out that ended normally. Equal outputs are compared once.
   char compare(std::size_t test, const std::string& output) const;
   char letter(std::size_t test, const RunResult& result) const;
+  char letter(std::size_t test, const verify::Result& result) const;
 
  private:
   const Json& task_;
-  bool plain_ = false, call_ = false;
+  bool plain_ = false, native_ = false, call_ = false;
   std::size_t tests_ = 1;
-  std::string entry_;
+  std::string entry_, standard_;
   sandbox::Limits limits_;
   verify::Compare how_ = verify::Compare::kTokens;
   double tolerance_ = 0;

@@ -207,7 +207,7 @@ void Runner::start(const Job& job, const Limits& limits) {
     child.messages = 2;  // that it is ready, and its answer
   } else {
     child.kind = program_.native ? "binary" : "main";
-    child.arguments = {program_.native ? "./solution" : "solution.py"};
+    child.arguments = {!job.name.empty() ? job.name : program_.native ? "./solution" : "solution.py"};
     child.input = job.input;
   }
   lease_.box().start(child);
@@ -247,6 +247,7 @@ Result Runner::run_once(const Job& job, const Job* next, const Limits& limits) {
   }
   judge_end(box.ended(), complete, result);
   if (!job.call) result.got = box.ended().out;
+  if (!job.report.empty()) result.report = box.fetch(job.report);
   return result;
 }
 

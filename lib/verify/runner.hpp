@@ -25,6 +25,7 @@ struct Result {
   std::string got;            ///< the same; shortened
   std::string note;           ///< what was wrong, free of input
   double compile_s = -1;      ///< where it was compiled in the same process; less than 0: it was not
+  std::string report;         ///< the content of Job::report
 };
 
 /// A problem's tests of type `script`.
@@ -46,10 +47,14 @@ class Runner {
     bool call = false;
     std::string input;                      ///< stdin
     std::string entry_point, args, kwargs;  ///< a call by value
+    std::string name{};                     ///< stdin: argv[0], where it is not the usual one
+    std::string report{};                   ///< stdin: a file that is read when it has ended; no `next` then
   };
   /// stdin -> stdout, or a call. `got` of the result is the whole output, or the answer's marshal. `next`, if
   /// given, is what the next call will ask for: it is started before this one's result is looked at.
   Result run(const Job& job, const Job* next);
+  /// The next test is another program's: what timed out before says nothing of it.
+  void forget() { timed_out_ = false; }
   Result script(const Script& script);
   /// The same of a program that is not compiled yet: one process less. Nothing where compiled code has to be
   /// run to know the result.

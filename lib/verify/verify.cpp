@@ -239,7 +239,6 @@ class Verifier::Judge {
   Program compile_kept(const std::vector<CppSource>& sources, const std::string& standard);
   Json assemble(const Task& task, const records::Code& code, const Program& program,
                 const std::vector<Outcome>& outcomes, std::size_t total, bool together) const;
-  std::string standard_of(const Task& task) const;
   /// Names a sandbox that is weaker than bubblewrap.
   Json sandbox_flags() const;
   Json plain_verdict(const std::string& status, const std::string& stage, const std::string& feedback) const;
@@ -283,8 +282,8 @@ Json Verifier::Judge::plain_verdict(const std::string& status, const std::string
           {"device", "cpu"},  {"cheat", false}, {"flags", sandbox_flags()}};
 }
 
-std::string Verifier::Judge::standard_of(const Task& task) const {
-  std::string standard(text_of(task.json, "standard"));
+std::string cpp_standard_of(const Json& task) {
+  std::string standard(text_of(task, "standard"));
   if (standard.empty()) return "gnu++20";
   if (standard.rfind("c++", 0) == 0) standard = "gnu" + standard.substr(1);
   static const char* const kKnown[] = {"gnu++11", "gnu++14", "gnu++17", "gnu++20", "gnu++23"};
@@ -295,13 +294,13 @@ std::string Verifier::Judge::standard_of(const Task& task) const {
 
 Program Verifier::Judge::compile(const Task& task, const records::Code& code, bool together) {
   if (task.language == "python") return compile_python(candidates_, code.text);
-  if (task.type == "stdio") return compile_kept({{"solution.cpp", code.text}}, standard_of(task));
+  if (task.type == "stdio") return compile_kept({{"solution.cpp", code.text}}, cpp_standard_of(task.json));
   const auto sources =
       together
           ? cpp_together(code.text, task.entry_point, std::string(text_of(task.check, "code")),
                          std::string(text_of(task.check, "call")), std::string(text_of(task.json, "starter")))
           : cpp_server(code.text, task.entry_point);
-  return compile_kept(sources, standard_of(task));
+  return compile_kept(sources, cpp_standard_of(task.json));
 }
 
 Program Verifier::Judge::compile_kept(const std::vector<CppSource>& sources, const std::string& standard) {
@@ -592,8 +591,9 @@ Json Verifier::Judge::judge(const Json& task_json, const records::Code& code, st
       if (sources.empty()) {
         together = true;
       } else {
-        script.native = *of_problem("tests " + standard_of(task) + "\n" + sources[0].text,
-                                    [&] { return compile_cpp(compilers_, sources, standard_of(task)); });
+        script.native = *of_problem("tests " + cpp_standard_of(task.json) + "\n" + sources[0].text, [&] {
+          return compile_cpp(compilers_, sources, cpp_standard_of(task.json));
+        });
         together = !script.native.failed.empty();
       }
     }

@@ -64,6 +64,9 @@ class Verifier {
   std::unique_ptr<Judge> judge_;
 };
 
+/// The C++ standard that a task's programs are compiled for. RecordError for an unknown one.
+std::string cpp_standard_of(const Json& task);
+
 /// Has every turn a verdict?
 bool is_verified(const Json& record);
 

@@ -1,0 +1,181 @@
+#include "decomp/cpp_programs.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "verify/compare.hpp"
+
+namespace leap::decomp {
+namespace {
+
+constexpr int kRounds = 8;  // of compiling without what did not compile
+
+/// Numbers of the implementations that the compiler complains about, from 1; 0 for all other text.
+std::set<int> accused(const std::string& message) {
+  static const std::regex error(R"(line (\d+):(\d+:)?\s*(fatal )?error:)");
+  std::set<int> out;
+  for (std::sregex_iterator it(message.begin(), message.end(), error), end; it != end; ++it)
+    out.insert(std::stoi((*it)[1]) / kCppLines);
+  return out;
+}
+
+}  // namespace
+
+CppSandboxes::CppSandboxes(sandbox::Mode mode)
+    : programs({mode, verify::harness_source(), 64, {}}),
+      judges({mode, verify::harness_source(), 64, {}}),
+      compilers({mode, verify::harness_source(), 512, {}}) {}
+
+CppPrograms::CppPrograms(CppSandboxes& sandboxes, const Decomposition& decomposition, const Judge& judge)
+    : sandboxes_(sandboxes), decomposition_(decomposition), judge_(judge) {}
+
+void CppPrograms::spend(double cpu_s) {
+  std::lock_guard lock(mutex_);
+  cpu_s_ += cpu_s;
+}
+
+CppPart CppPrograms::part(std::size_t l, std::size_t j) const {
+  return parts_.functions.empty() ? CppPart::kWhole : parts_.functions[l][j].part;
+}
+
+bool CppPrograms::apart(std::size_t l, std::size_t j, std::size_t m, std::size_t i) const {
+  const CppImplementation &a = parts_.functions[l][j], &b = parts_.functions[m][i];
+  return share_any(a.names, b.words) || share_any(b.names, a.words);
+}
+
+void CppPrograms::prepare() {
+  parts_ = read_cpp(decomposition_);
+  why_ = parts_.why;
+  if (!why_.empty()) return;
+  for (std::size_t l = 0; l < parts_.functions.size(); ++l)
+    for (std::size_t j = 0; j < parts_.functions[l].size(); ++j) places_.emplace_back(l, j);
+  std::vector<std::pair<std::size_t, std::size_t>> suspects;
+  bool ready = false;
+  for (int round = 0; round < kRounds && !ready; ++round) {
+    const std::string text = shared_text(decomposition_, parts_);
+    if (text.empty()) {
+      why_ = "a function has no implementation that can be shared";
+      break;
+    }
+    program_ = verify::compile_cpp(sandboxes_.compilers, {{"solution.cpp", text}}, judge_.standard(),
+                                   &sandboxes_.prelude);
+    spend(program_.compile_s);
+    ready = program_.failed.empty();
+    if (ready) break;
+    const std::set<int> guilty = accused(program_.message);
+    if (guilty.empty() || guilty.count(0)) {
+      why_ = "the implementations do not compile side by side";
+      break;
+    }
+    for (const int i : guilty) {
+      const auto [l, j] = places_[static_cast<std::size_t>(i) - 1];
+      parts_.functions[l][j].part = CppPart::kWhole;
+      suspects.emplace_back(l, j);
+    }
+  }
+  if (!ready) {
+    if (why_.empty()) why_ = "the implementations do not compile side by side";
+    for (auto& function : parts_.functions)
+      for (CppImplementation& one : function) one.part = CppPart::kWhole;
+    return;
+  }
+  for (const auto& [l, j] : suspects) {
+    CppImplementation& one = parts_.functions[l][j];
+    if (broken(l, j))
+      one.part = CppPart::kBroken;
+    else
+      one.why =
+          "an implementation of `" + decomposition_.functions[l].name + "` compiles only in whole programs";
+  }
+  for (const auto& function : parts_.functions)
+    for (const CppImplementation& one : function)
+      if (one.part == CppPart::kWhole && why_.empty()) why_ = one.why;
+}
+
+/// Does no program with it compile? So it is when one does not, whose other parts do, and no text that could
+/// stand there has a word in common that it defines.
+bool CppPrograms::broken(std::size_t l, std::size_t j) {
+  const CppImplementation& suspect = parts_.functions[l][j];
+  std::vector<int> choice;
+  for (std::size_t m = 0; m < parts_.functions.size(); ++m) {
+    int first = m == l ? static_cast<int>(j) : -1;
+    for (std::size_t i = 0; i < parts_.functions[m].size(); ++i) {
+      const CppImplementation& other = parts_.functions[m][i];
+      if (m == l) continue;
+      if (share_any(other.names, suspect.words) || share_any(suspect.names, other.words)) return false;
+      if (first < 0 && other.part == CppPart::kShared) first = static_cast<int>(i);
+    }
+    if (first < 0) return false;
+    choice.push_back(first);
+  }
+  for (std::size_t m = 0; m < choice.size(); ++m)
+    for (std::size_t i = 0; i < m; ++i)
+      if (i != l && m != l &&
+          apart(m, static_cast<std::size_t>(choice[m]), i, static_cast<std::size_t>(choice[i])))
+        return false;
+  return whole(choice, 0, false)[0] == 'C';
+}
+
+std::unique_ptr<verify::Runner> CppPrograms::take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto out = std::move(idle_.back());
+      idle_.pop_back();
+      return out;
+    }
+  }
+  return std::make_unique<verify::Runner>(sandboxes_.programs, sandboxes_.judges, program_, judge_.limits());
+}
+
+CppPrograms::Run CppPrograms::run(std::size_t test, const std::vector<int>& choice) {
+  Run out;
+  auto runner = take();
+  runner->forget();
+  verify::Runner::Job job;
+  job.input = judge_.inputs()[test].input;
+  job.name = shared_argument(choice);
+  job.report = kCppReport;
+  const verify::Result result = runner->run(job, nullptr);
+  spend(result.cpu_s);
+  ++runs_;
+  {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(runner));
+  }
+  const std::string& report = result.report;
+  if (report.size() <= choice.size() || report[0] != kCppMagic) return out;
+  std::vector<std::pair<int, int>> order;
+  for (std::size_t l = 0; l < choice.size(); ++l)
+    if (report[1 + l]) order.emplace_back(static_cast<unsigned char>(report[1 + l]), static_cast<int>(l));
+  std::sort(order.begin(), order.end());
+  for (const auto& [at, l] : order) out.functions.push_back(l);
+  out.letter = judge_.letter(test, result);
+  // Near its limit a program may end otherwise when it is compiled as a whole.
+  const double limit = judge_.limits().cpu_s;
+  const bool near = result.cpu_s > 0.5 * limit && result.cpu_s < 2 * limit;
+  if (near || out.letter == 'M' || result.harness) out.letter = '?';
+  return out;
+}
+
+std::string CppPrograms::whole(const std::vector<int>& choice, std::size_t first, bool all) {
+  const verify::Program program =
+      verify::compile_cpp(sandboxes_.compilers, {{"solution.cpp", program_text(decomposition_, choice)}},
+                          judge_.standard(), &sandboxes_.prelude);
+  spend(program.compile_s);
+  if (!program.failed.empty()) return all ? std::string(judge_.tests() - first, 'C') : "C";
+  verify::Runner runner(sandboxes_.programs, sandboxes_.judges, program, judge_.limits());
+  std::string out;
+  for (std::size_t test = first; test < judge_.tests(); ++test) {
+    verify::Runner::Job job;
+    job.input = judge_.inputs()[test].input;
+    const verify::Result result = runner.run(job, nullptr);
+    spend(result.cpu_s);
+    ++runs_;
+    out += judge_.letter(test, result);
+    if (out.back() != 'P' && !all) break;
+  }
+  return out;
+}
+
+}  // namespace leap::decomp
