@@ -258,7 +258,7 @@ class Servers(unittest.TestCase):
     def test_kinds(self):
         """Ids where the server gives them; fields it refuses are left out."""
         chat = [{"id": "c", "prompt": [{"role": "user", "content": "hi <|im_end|>"}]}]
-        for kind, has_ids in (("vllm", True), ("llama-oai", True), ("openai", False)):
+        for kind, has_ids in (("vllm", True), ("llama-oai", True), ("openai", False), ("llama-python", False)):
             for prompt, path in ((problems(1), "/v1/completions"), (chat, "/v1/chat/completions")):
                 with FakeServer(kind=kind) as server:
                     done = run(server.url, "--concurrency", "1", stdin=lines(prompt))

@@ -34,6 +34,14 @@ void bind_method(CLI::App& app, UpdateOptions& o) {
   add("--beta", loss.beta, "X", "Weight of the KL term (default 0)");
   add("--ref-model", o.ref_model, "DIR",
       "Reference of the KL term (default: the records' ref_logprobs where all have them, else --model)");
+  add("--lora-rank", o.lora.rank, "R", "Train a new LoRA adapter of this rank, not the model (default off)");
+  add("--lora-alpha", o.lora.alpha, "X", "Its scale is X / R (default 32)");
+  app.add_option("--lora-targets", o.lora.targets,
+                 "Layers it adapts, as q_proj,v_proj (default all-linear: all but the output layer)")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->group("Method");
+  add("--adapter", o.adapter, "DIR", "Train this LoRA adapter on");
   add("--entropy-coef", loss.entropy_coef, "X", "Weight of an entropy bonus (default 0)");
   add("--max-completion-length", o.trainer.max_completion_length, "L",
       "Constant length of dr_grpo (default: the largest recorded max_tokens of a step, else 1024)");
@@ -78,7 +86,7 @@ void bind_optimiser(CLI::App& app, UpdateOptions& o) {
       "Stop when the run has done M steps, over resumes; 0 is off (default 0)");
   add("--tokens-per-batch", t.tokens_per_batch, "T",
       "Most tokens in one forward pass; never changes the result (default 2048)");
-  add("--seed", o.seed, "S", "Seed of whatever is drawn (full training draws nothing; default 0)");
+  add("--seed", o.seed, "S", "Seed of what is drawn: the start of a new adapter (default 0)");
 }
 
 void bind_files(CLI::App& app, UpdateOptions& o, leap::cli::StreamOptions& stream) {

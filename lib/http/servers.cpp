@@ -271,7 +271,7 @@ Json Servers::post(Session& session, At at, const std::string& path, const Json&
       why = clean(shown(server.base) + ": " + why);
       const long status = answer.status;
       const bool malformed = status >= 200 && status < 300;
-      if (!malformed && !worth_retry(answer)) {
+      if (!malformed && (!worth_retry(answer) || (status >= 500 && options_.is_refusal(why)))) {
         if (status == 401 || status == 403 || status == 404 || (status >= 300 && status < 400))
           throw Error(why);
         throw Refused(status, why);

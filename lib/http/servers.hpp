@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -31,6 +32,8 @@ struct ServersOptions {
   int tries = 8;         ///< of one request
   double away_s = 60;    ///< how long all servers may be away
   int concurrency = 32;  ///< most requests in flight, at one server too
+  /// Does a message refuse the request itself, though its status says that the server is in trouble?
+  std::function<bool(std::string_view message)> is_refusal = [](std::string_view) { return false; };
   std::string api_key_env = "OPENAI_API_KEY";
 };
 

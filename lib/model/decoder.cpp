@@ -99,6 +99,24 @@ Decoder::Decoder(const std::string& dir, at::ScalarType dtype, at::Device device
   frequencies_ = at::from_blob(frequencies.data(), {config_.head_dim / 2}, at::kFloat).clone().to(device_);
 }
 
+Decoder::Decoder(const Decoder& other, WithoutLora)
+    : config_(other.config_),
+      dtype_(other.dtype_),
+      device_(other.device_),
+      parameters_(other.parameters_),
+      stored_(other.stored_),
+      embedding_(other.embedding_),
+      final_norm_(other.final_norm_),
+      frequencies_(other.frequencies_),
+      head_(other.head_),
+      layers_(other.layers_) {
+  head_.lora = {};
+  for (Layer& layer : layers_) {
+    for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down})
+      linear->lora = {};
+  }
+}
+
 at::Tensor Decoder::Linear::operator()(const at::Tensor& x) const {
   at::Tensor y = at::linear(x, weight, bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt);
   if (lora.a.defined()) y = y + at::linear(at::linear(x, lora.a), lora.b) * lora.scale;
@@ -212,6 +230,9 @@ at::Tensor Decoder::forward_cached(const at::Tensor& ids, const at::Tensor& posi
 void Decoder::set_lora(const std::string& weight_name, LoraPair pair) {
   auto it = linears_.find(weight_name);
   if (it == linears_.end()) throw Error("adapter: the model has no linear layer '" + weight_name + "'");
+  const at::Tensor& weight = it->second->weight;
+  if (pair.a.size(1) != weight.size(1) || pair.b.size(0) != weight.size(0))
+    throw Error("adapter: '" + weight_name + "': its shape does not suit the model");
   it->second->lora = std::move(pair);
 }
 

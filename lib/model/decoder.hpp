@@ -34,11 +34,15 @@ struct KvCache {
   std::vector<at::Tensor> values;
 };
 
+struct WithoutLora {};
+
 class Decoder {
  public:
   /// Reads config and weights from a Hugging Face directory. Throws Error. A stored type is converted to
   /// `dtype`; narrower to wider is exact.
   Decoder(const std::string& dir, at::ScalarType dtype, at::Device device);
+  /// The same model without its low-rank additions; the weights are shared.
+  Decoder(const Decoder& other, WithoutLora without);
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 

@@ -8,7 +8,7 @@
 namespace leap::model {
 namespace {
 
-constexpr std::string_view kPrefix = "base_model.model.";
+constexpr std::string_view kPrefix = kLoraPrefix;
 
 double scale_of(const Json& config, const std::string& path, std::int64_t rank) {
   auto member = [&](const char* name) { return config.contains(name) ? config[name] : Json(); };
@@ -51,7 +51,8 @@ std::map<std::string, LoraWeights> read_lora(const std::string& adapter_dir) {
       throw Error(adapter_dir + ": tensor '" + a.name + "': its shape does not suit its lora_B");
     }
     LoraWeights pair{a.shape[0], a.shape[1], b.shape[0],
-                     values(a),  values(b),  scale_of(config, path, a.shape[0])};
+                     values(a),  values(b),  scale_of(config, path, a.shape[0]),
+                     a.dtype,    b.dtype};
     out[a.name.substr(kPrefix.size(), end - kPrefix.size()) + ".weight"] = std::move(pair);
   }
   return out;

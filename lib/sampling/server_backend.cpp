@@ -44,6 +44,7 @@ std::optional<std::int64_t> end_id_of(const std::filesystem::path& dir) {
 http::ServersOptions with_concurrency(const ServerOptions& options) {
   http::ServersOptions servers = options.servers;
   servers.concurrency = options.concurrency;
+  servers.is_refusal = names_a_field;
   return servers;
 }
 
@@ -120,6 +121,7 @@ Completion ServerBackend::complete(http::Session& session, const SamplingOptions
       if (!adapt(dialect, call, e.what())) throw;
       const std::lock_guard lock(local_->mutex);
       local_->dialect.extended = local_->dialect.extended && dialect.extended;
+      local_->dialect.neutral_top_k = std::max(local_->dialect.neutral_top_k, dialect.neutral_top_k);
       local_->dialect.max_completion_tokens |= dialect.max_completion_tokens;
     }
   }

@@ -107,11 +107,12 @@ Json openai_body(const std::string& model, bool logprobs, const SamplingOptions&
   } else if (logprobs) {
     body["logprobs"] = 1;
   }
-  // -1 is neutral to vLLM, SGLang and llama.cpp alike.
-  if (dialect.extended || options.top_k > 0) body["top_k"] = options.top_k > 0 ? options.top_k : -1;
+  if (dialect.extended || options.top_k > 0)
+    body["top_k"] = options.top_k > 0 ? options.top_k : dialect.neutral_top_k;
   if (dialect.extended) {
     body["min_p"] = 0;
     body["repetition_penalty"] = 1;
+    body["repeat_penalty"] = 1;
     body["return_token_ids"] = true;
     body["return_tokens"] = true;
   }
@@ -266,12 +267,22 @@ Call server_call(const std::string& model, bool logprobs, const SamplingOptions&
           openai_body(model, logprobs, options, request, key, dialect, chat)};
 }
 
+bool names_a_field(std::string_view message) {
+  return std::any_of(std::begin(kExtended), std::end(kExtended),
+                     [&](const char* name) { return message.find(name) != std::string_view::npos; });
+}
+
 bool adapt(Dialect& dialect, const Call& call, std::string_view why) {
   const auto mentions = [&](const char* name) { return why.find(name) != std::string_view::npos; };
-  const Dialect before = dialect;
-  if (std::any_of(std::begin(kExtended), std::end(kExtended), mentions)) dialect.extended = false;
-  if (call.chat && mentions("max_completion_tokens")) dialect.max_completion_tokens = true;
-  return dialect.extended != before.extended || dialect.max_completion_tokens != before.max_completion_tokens;
+  if (call.chat && !dialect.max_completion_tokens && mentions("max_completion_tokens"))
+    return dialect.max_completion_tokens = true;
+  if (!dialect.extended || !names_a_field(why)) return false;
+  if (mentions("top_k") && dialect.neutral_top_k != 0) {
+    dialect.neutral_top_k = 0;
+  } else {
+    dialect.extended = false;
+  }
+  return true;
 }
 
 Completion read_answer(Api api, const Json& answer, const SamplingOptions& options, const Ids& prompt_ids,

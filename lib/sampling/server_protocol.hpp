@@ -20,6 +20,7 @@ enum class Api { kOpenAi, kSglang, kLlama };
 struct Dialect {
   Api api = Api::kOpenAi;
   bool extended = true;                ///< top_k, min_p, return_token_ids, sampling_seed and the like
+  int neutral_top_k = -1;              ///< vLLM and SGLang; llama-cpp-python wants 0
   bool max_completion_tokens = false;  ///< /chat/completions wants this name
 };
 
@@ -35,6 +36,9 @@ struct Call {
 /// The call for one completion with draw key `key`. `model`: its name at the server.
 Call server_call(const std::string& model, bool logprobs, const SamplingOptions& options,
                  const Request& request, std::uint64_t key, const Dialect& dialect);
+
+/// Does a server's message complain of a field that can be said in another way, or left out?
+bool names_a_field(std::string_view message);
 
 /// Adapts `dialect` to a server that refused `call`, saying `why`. False when that is no matter of fields.
 bool adapt(Dialect& dialect, const Call& call, std::string_view why);

@@ -4,10 +4,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 #include "base/error.hpp"
 #include "jsonl/json.hpp"
@@ -21,47 +19,21 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "leap_state.json";
 constexpr const char* kOptimiserFile = "leap_optimizer.safetensors";
-constexpr const char* kWeightsFile = "model.safetensors";
-
-/// What makes the directory loadable besides the weights.
-constexpr std::array<std::string_view, 12> kCopied = {
-    "config.json",     "generation_config.json",  "tokenizer.json",     "tokenizer_config.json",
-    "tokenizer.model", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
-    "merges.txt",      "chat_template.jinja",     "chat_template.json", "LICENSE"};
 
 bool is_ours(const std::string& name) {
-  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json") || name == kStateFile ||
-         std::find(kCopied.begin(), kCopied.end(), name) != kCopied.end();
+  return is_policy_file(name) || name == kStateFile;
 }
 
 std::string in(const fs::path& dir, const std::string& name) {
   return (dir / name).string();
 }
 
-at::ScalarType scalar_type(const std::string& dtype) {
-  if (dtype == "F32") return at::kFloat;
-  if (dtype == "F16") return at::kHalf;
-  if (dtype == "BF16") return at::kBFloat16;
-  throw Error("weights of type " + dtype + " cannot be written");
-}
-
-void write_tensor(model::SafetensorsWriter& writer, const std::string& name, const at::Tensor& tensor,
-                  at::ScalarType type) {
-  const at::Tensor bytes = tensor.detach().to(at::kCPU, type).contiguous();
+void write_floats(model::SafetensorsWriter& writer, const std::string& name, const at::Tensor& tensor) {
+  const at::Tensor bytes = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
   writer.write(name, bytes.const_data_ptr(), bytes.nbytes());
 }
 
-void write_weights(const fs::path& dir, const model::Decoder& policy) {
-  model::SafetensorsWriter writer(in(dir, kWeightsFile), policy.stored());
-  for (std::size_t i = 0; i < policy.parameters().size(); ++i) {
-    const auto& [name, parameter] = policy.parameters()[i];
-    write_tensor(writer, name, parameter, scalar_type(policy.stored()[i].dtype));
-  }
-  writer.close();
-}
-
-void write_optimiser(const fs::path& dir, const model::Decoder& policy, const AdamW& optimiser,
-                     const State& state) {
+void write_optimiser(const fs::path& dir, const Policy& policy, const AdamW& optimiser, const State& state) {
   std::vector<model::TensorInfo> infos;
   const auto announce = [&infos](const std::string& name, std::vector<std::int64_t> shape) {
     infos.push_back({name, "F32", std::move(shape)});
@@ -84,9 +56,9 @@ void write_optimiser(const fs::path& dir, const model::Decoder& policy, const Ad
   model::SafetensorsWriter writer(in(dir, kOptimiserFile), infos);
   for (std::size_t i = 0; i < has_master.size(); ++i) {
     const AdamW::Slot& slot = optimiser.slots()[i];
-    write_tensor(writer, "first." + slot.name, slot.first, at::kFloat);
-    write_tensor(writer, "second." + slot.name, slot.second, at::kFloat);
-    if (has_master[i]) write_tensor(writer, "master." + slot.name, slot.parameter, at::kFloat);
+    write_floats(writer, "first." + slot.name, slot.first);
+    write_floats(writer, "second." + slot.name, slot.second);
+    if (has_master[i]) write_floats(writer, "master." + slot.name, slot.parameter);
   }
   for (std::size_t i = 0; i < state.old.size(); ++i) {
     if (state.old[i].empty()) continue;
@@ -164,17 +136,10 @@ void read_optimiser(const std::string& dir, AdamW& optimiser) {
   }
 }
 
-void write_checkpoint(const std::string& out, const std::string& source, const model::Decoder& policy,
+void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
                       const AdamW& optimiser, const State& state) {
   StagedDirectory staged(out, is_ours);
-  for (const std::string_view name : kCopied) {
-    const fs::path from = fs::path(source) / name;
-    if (!fs::is_regular_file(from)) continue;
-    std::error_code error;
-    fs::copy_file(from, staged.path() / name, error);
-    if (error) throw Error("cannot copy " + from.string() + ": " + error.message());
-  }
-  write_weights(staged.path(), policy);
+  policy.write(staged.path().string(), source);
   write_optimiser(staged.path(), policy, optimiser, state);
   write_state(staged.path(), state);
   staged.commit();

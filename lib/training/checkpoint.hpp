@@ -2,11 +2,12 @@
 /// replaced as a whole. No path and no time stands in any of its files, so equal runs give equal bytes.
 ///
 ///   config.json, tokenizer files, ..   copied from where the weights came from
-///   model.safetensors                  names, types and tying of the source
+///   model.safetensors                  names, types and tying of the source; or of an adapter, in place of
+///                                      these, adapter_config.json and adapter_model.safetensors
 ///   leap_state.json                    step, updates, cursor in the input
 ///   leap_optimizer.safetensors         first.NAME and second.NAME (moments), master.NAME (fp32 weights,
-///   where the
-///                                      stored type is narrower), old.N (log-probs of a batch that is not
+///   where
+///                                      the stored type is narrower), old.N (log-probs of a batch that is not
 ///                                      finished)
 #pragma once
 
@@ -14,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "model/decoder.hpp"
 #include "training/optimiser.hpp"
+#include "training/policy.hpp"
 
 namespace leap::training {
 
@@ -45,7 +46,7 @@ void read_optimiser(const std::string& dir, AdamW& optimiser);
 
 /// Writes the checkpoint to `out`; `source` is the model directory the weights came from (it may be `out`).
 /// Throws Error.
-void write_checkpoint(const std::string& out, const std::string& source, const model::Decoder& policy,
+void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
                       const AdamW& optimiser, const State& state);
 
 /// Can a checkpoint be written to `out`? Throws Error when not.

@@ -26,6 +26,13 @@ struct AdamOptions {
   double weight_decay = 0.01;  ///< decoupled, on tensors with two or more dimensions only
 };
 
+/// A new low-rank adapter.
+struct LoraOptions {
+  std::int64_t rank = 0;  ///< 0: none
+  double alpha = 32;
+  std::vector<std::string> targets = {"all-linear"};  ///< kinds of layers (q_proj, ..), or all-linear
+};
+
 enum class Schedule { kConstant, kLinear, kCosine };
 
 /// Step t of t = 1, 2, .. uses lr * min(1, t / warmup_steps), from there on constant or falling to 0 at
@@ -67,6 +74,8 @@ struct UpdateOptions {
   std::string out;                 ///< the checkpoint to write
   std::string resume;              ///< go on from this checkpoint over the same input, if it is there already
   std::string continued;           ///< weights, moments and step count from this checkpoint, for new input
+  std::string adapter;             ///< the LoRA adapter over `model` to train on
+  LoraOptions lora;                ///< or a new one
   std::string ref_model;           ///< reference of the KL term; default `model`
   std::string device = "auto";     ///< auto, cpu or cuda
   std::int64_t records_per_step = 0;  ///< 0: the whole input

@@ -17,14 +17,6 @@ namespace {
 
 constexpr double kDefaultCompletionLength = 1024;
 
-const std::vector<std::pair<std::string, at::Tensor>>& made_trainable(model::Decoder& policy) {
-  for (const auto& [name, parameter] : policy.parameters()) {
-    at::Tensor leaf = parameter;
-    leaf.set_requires_grad(true);
-  }
-  return policy.parameters();
-}
-
 at::Tensor float_tensor(const std::vector<float>& values) {
   return at::tensor(values, at::TensorOptions().dtype(at::kFloat));
 }
@@ -53,11 +45,11 @@ struct Trainer::Pass {
   std::int64_t compared = 0, corrected = 0;
 };
 
-Trainer::Trainer(TrainerOptions options, model::Decoder& policy, ReferenceSource reference)
+Trainer::Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference)
     : options_(options),
-      policy_(policy),
+      policy_(policy.decoder()),
       reference_source_(std::move(reference)),
-      optimiser_(made_trainable(policy), options.adam) {}
+      optimiser_(policy.trained(), options.adam) {}
 
 /// An action of advantage 0 counts in the denominators, but its terms and their gradient are 0.
 bool Trainer::needs_forward(const Action& action) const {

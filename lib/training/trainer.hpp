@@ -11,6 +11,7 @@
 #include "training/losses.hpp"
 #include "training/optimiser.hpp"
 #include "training/options.hpp"
+#include "training/policy.hpp"
 
 namespace leap::training {
 
@@ -29,7 +30,7 @@ class Trainer {
   /// `reference` is called at the first step that needs a reference model; it may throw.
   using ReferenceSource = std::function<std::shared_ptr<const model::Decoder>()>;
 
-  Trainer(TrainerOptions options, model::Decoder& policy, ReferenceSource reference);
+  Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference);
 
   /// One optimiser step on `batch`: number `step` of the run, of which `updates` so far changed the weights.
   /// Returns the step's metrics. A batch without an unmasked token changes nothing and is reported as
@@ -51,7 +52,7 @@ class Trainer {
   void fill_reference(Pass& pass, const std::vector<std::size_t>& members);
 
   TrainerOptions options_;
-  model::Decoder& policy_;
+  const model::Decoder& policy_;
   ReferenceSource reference_source_;
   std::shared_ptr<const model::Decoder> reference_;
   AdamW optimiser_;

@@ -62,6 +62,10 @@ UpdateOptions checked(UpdateOptions options) {
   require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0,
           "--adam-epsilon and --weight-decay must not be negative");
   require(t.max_grad_norm >= 0, "--max-grad-norm must not be negative");
+  require(options.lora.rank >= 0 && std::isfinite(options.lora.alpha),
+          "--lora-rank must not be negative, and --lora-alpha a number");
+  require(options.lora.rank == 0 || options.adapter.empty(),
+          "--adapter trains the adapter that is there; --lora-rank begins a new one");
   return options;
 }
 
@@ -111,7 +115,7 @@ class Run {
  public:
   Run(const UpdateOptions& options, const UpdateHooks& hooks) : options_(checked(options)), hooks_(hooks) {
     choose_source();
-    config_ = model::read_config(source_);
+    config_ = model::read_config(base_);
   }
 
   UpdateReport run() {
@@ -136,7 +140,14 @@ class Run {
     } else {
       source_ = options_.continued.empty() ? options_.model : options_.continued;
     }
-    require(!source_.empty(), "--model is missing: which model is to be trained?");
+    const bool from_run = resumes || !options_.continued.empty();
+    require(!from_run || is_adapter(source_) || (options_.lora.rank == 0 && options_.adapter.empty()),
+            source_ + " holds a whole model; --lora-rank and --adapter do not go with it");
+    adapts_ = options_.lora.rank > 0 || !options_.adapter.empty() || (from_run && is_adapter(source_));
+    require(!source_.empty() && !(adapts_ && options_.model.empty()),
+            adapts_ ? "--model is missing: which model does the adapter belong to?"
+                    : "--model is missing: which model is to be trained?");
+    base_ = adapts_ ? options_.model : source_;
     require(!is_occupied(options_.out) || (resumes && same_directory(options_.out, options_.resume)) ||
                 same_directory(options_.out, options_.continued),
             "--out " + options_.out + " is there and not empty; name a new directory, or give --resume " +
@@ -195,7 +206,7 @@ class Run {
   }
 
   std::vector<Action> checked_actions(const Json& record) {
-    if (options_.actions.sft && encoder_ == nullptr) encoder_ = make_text_encoder(source_, config_);
+    if (options_.actions.sft && encoder_ == nullptr) encoder_ = make_text_encoder(base_, config_);
     std::vector<Action> actions = actions_of(record, options_.actions, encoder_.get());
     for (const Action& action : actions) {
       for (const auto* ids : {&action.prompt, &action.completion}) {
@@ -254,12 +265,22 @@ class Run {
 
   void load() {
     if (trainer_ != nullptr) return;
-    policy_ = std::make_unique<model::Decoder>(source_, at::kFloat, model::parse_device(options_.device));
+    const at::Device device = model::parse_device(options_.device);
+    if (!adapts_) {
+      policy_ = Policy::whole(source_, device);
+    } else if (from_checkpoint_) {
+      policy_ = Policy::adapter(base_, source_, device);
+    } else if (!options_.adapter.empty()) {
+      policy_ = Policy::adapter(base_, options_.adapter, device);
+    } else {
+      policy_ = Policy::new_adapter(base_, options_.lora, options_.seed, device);
+    }
     trainer_ = std::make_unique<Trainer>(options_.trainer, *policy_, [this] { return reference(); });
     if (from_checkpoint_) read_optimiser(source_, trainer_->optimiser());
   }
 
   std::shared_ptr<const model::Decoder> reference() {
+    if (adapts_ && options_.ref_model.empty()) return policy_->base();
     const std::string& dir = options_.ref_model.empty() ? options_.model : options_.ref_model;
     if (dir.empty()) {
       throw Error("--beta needs a reference: ref_logprobs in every trained record, --ref-model, or --model");
@@ -275,11 +296,13 @@ class Run {
 
   UpdateOptions options_;
   const UpdateHooks& hooks_;
-  std::string source_;  // where weights, config and tokenizer come from
+  std::string source_;   // where the weights that are trained come from
+  std::string base_;     // where config and tokenizer do, and the weights under an adapter
+  bool adapts_ = false;  // an adapter is trained
   bool from_checkpoint_ = false;
   model::ModelConfig config_;
   State state_;
-  std::unique_ptr<model::Decoder> policy_;
+  std::unique_ptr<Policy> policy_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<TextEncoder> encoder_;
   UpdateReport report_;

@@ -2,11 +2,13 @@
 """Golden files of the training room: a tiny Llama, records to train on, and what PyTorch makes of them.
 
 Writes tests/golden/training/: model/ (Hugging Face layout), in.jsonl, sft.jsonl, cases.json (options, metrics of every step)
-and after.safetensors (CASE/STEP/NAME: parameters after that step). Needs torch, transformers, safetensors.
+adapter/ (a PEFT adapter with rsLoRA over model/) and after.safetensors (CASE/STEP/NAME: parameters after that step; of
+cases with an adapter, the adapter's). Needs torch, transformers, peft, safetensors.
 The losses are written from their definitions, one action at a time and without batching.
 """
 import json, math, pathlib
 import torch
+from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors.torch import save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -26,6 +28,21 @@ def tiny_model(seed):
         for name, p in model.named_parameters():
             p.copy_(torch.randn_like(p) * 0.4 if p.dim() > 1 else 1 + 0.1 * torch.randn_like(p))
     return model
+
+
+def save_adapter(folder):
+    torch.manual_seed(11)
+    model = get_peft_model(tiny_model(1), LoraConfig(r=3, lora_alpha=6, use_rslora=True, bias="none", task_type="CAUSAL_LM",
+                                                     target_modules=["q_proj", "v_proj", "down_proj"]))
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if "lora_" in name:
+                p.copy_(torch.randn_like(p) * 0.3)
+    model.save_pretrained(folder)
+    config = json.loads((folder / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = None
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    (folder / "README.md").unlink(missing_ok=True)
 
 
 def log_probs(model, prompt, completion, temperature):
@@ -120,11 +137,13 @@ def step_loss(case, model, reference, actions):
 
 def run(case, records_in):
     model = tiny_model(1)
+    if case.get("adapter"):
+        model = PeftModel.from_pretrained(model, ROOT / "adapter", is_trainable=True)
     if case.get("reference") == "model":
         reference = tiny_model(2)
     else:
         reference = tiny_model(1)
-    params = dict(model.named_parameters())
+    params = {name.replace(".default.", "."): p for name, p in model.named_parameters() if p.requires_grad}
     optimiser = torch.optim.AdamW(
         [{"params": [p for p in params.values() if p.dim() >= 2], "weight_decay": 0.01},
          {"params": [p for p in params.values() if p.dim() < 2], "weight_decay": 0.0}], lr=case["lr"])
@@ -172,6 +191,8 @@ CASES = [
     dict(name="sft_kl", loss="sft", beta=0.1, reference="model"),
     dict(name="batches_warmup", loss="grpo", records_per_step=1, num_iterations=1, warmup_steps=2,
          max_grad_norm=0.05),
+    dict(name="adapter", loss="dr_grpo", adapter=True),
+    dict(name="adapter_kl", loss="dapo", adapter=True, beta=0.1, reference="base"),
 ]
 
 
@@ -180,6 +201,7 @@ def main():
     model, reference = tiny_model(1), tiny_model(2)
     for m, name in ((model, "model"), (reference, "reference")):
         m.save_pretrained(ROOT / name)
+    save_adapter(ROOT / "adapter")
     torch.manual_seed(7)
     draw = lambda n: torch.randint(3, VOCAB, (n,)).tolist()
     lines = records(model, reference, draw)

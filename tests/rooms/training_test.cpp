@@ -92,10 +92,26 @@ UpdateOptions golden_options(const std::string& out) {
   return options;
 }
 
+/// A copy of the golden records without log-probs of a reference.
+std::string without_reference(const std::string& path) {
+  std::istringstream lines(text_of(kGolden / "in.jsonl"));
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    Json record = jsonl::parse(line);
+    for (Json& rollout : record["rollouts"]) {
+      for (Json& turn : rollout["turns"]) turn.erase("ref_logprobs");
+    }
+    out += jsonl::dump(record) + "\n";
+  }
+  write_text(path, out);
+  return path;
+}
+
 /// The largest difference of a parameter between a checkpoint and tensors named PREFIX + NAME.
 double distance(const std::string& checkpoint, const model::SafetensorsReader& expected,
                 const std::string& prefix) {
-  const model::SafetensorsReader reader(checkpoint + "/model.safetensors");
+  const model::SafetensorsReader reader(
+      checkpoint + (is_adapter(checkpoint) ? "/adapter_model.safetensors" : "/model.safetensors"));
   double worst = 0;
   for (const model::TensorView& view : reader.tensors()) {
     const model::TensorView& other = expected.at(prefix + view.name);
@@ -132,6 +148,7 @@ UpdateOptions options_of(const Json& golden, const std::string& out) {
   t.max_completion_length = member(golden, "max_completion_length", 16);
   t.recompute_old = golden.contains("old_logprobs");
   t.is_cap = member(golden, "is_cap", 2.0);
+  if (golden.contains("adapter")) options.adapter = (kGolden / "adapter").string();
   options.actions.mask_truncated = member(golden, "mask_truncated", false);
   t.rate.lr = golden["lr"].get<double>();
   t.rate.warmup_steps = member(golden, "warmup_steps", std::int64_t{0});
@@ -155,6 +172,8 @@ TEST_CASE("every loss agrees with PyTorch, in any micro-batches", "[training]") 
           UpdateOptions options = options_of(golden, scratch / std::to_string(steps));
           options.max_steps = steps;
           options.trainer.tokens_per_batch = tokens;
+          if (golden.value("reference", "") == "base")
+            options.files = {without_reference(scratch / "in.jsonl")};
           const Outcome outcome = update(options);
           REQUIRE(outcome.metrics.size() == static_cast<std::size_t>(steps));
           for (std::size_t i = 0; i < outcome.metrics.size(); ++i) {
@@ -173,6 +192,71 @@ TEST_CASE("every loss agrees with PyTorch, in any micro-batches", "[training]") 
       }
     }
   }
+}
+
+TEST_CASE("a new adapter: the base stays, a stopped run resumes to the byte, and goes on with new input",
+          "[training]") {
+  const Scratch scratch;
+  const auto options_for = [&scratch](const std::string& out, std::int64_t max_steps) {
+    UpdateOptions options = golden_options(scratch / out);
+    options.lora.rank = 2;
+    options.seed = 5;
+    options.records_per_step = 1;
+    options.max_steps = max_steps;
+    options.trainer.loss.beta = 0.1;
+    options.files = {without_reference(scratch / "in.jsonl")};
+    return options;
+  };
+  // Nothing trained: A drawn, B zero, so the model is the base.
+  UpdateOptions start = options_for("start", 0);
+  write_text(scratch / "empty.jsonl", "");
+  start.files = {scratch / "empty.jsonl"};
+  update(start);
+  const model::SafetensorsReader drawn(start.out + "/adapter_model.safetensors");
+  CHECK(drawn.tensors().size() == 2 * 7 * 2);  // A and B of seven layers in each of two blocks
+  for (const model::TensorView& view : drawn.tensors()) {
+    std::vector<float> values(static_cast<std::size_t>(view.elements()));
+    model::widen(view, 0, view.elements(), values.data());
+    const double largest = std::abs(*std::max_element(
+        values.begin(), values.end(), [](float a, float b) { return std::abs(a) < std::abs(b); }));
+    if (view.name.ends_with("lora_B.weight")) CHECK(largest == 0);
+    if (view.name.ends_with("lora_A.weight")) {
+      const double bound = 1 / std::sqrt(static_cast<double>(view.shape[1]));
+      CHECK(largest <= bound);
+      CHECK(largest > bound / 2);
+    }
+  }
+
+  const UpdateOptions whole = options_for("whole", 0);
+  const std::vector<Json> metrics = update(whole).metrics;
+  REQUIRE(metrics.size() == 4);
+  CHECK(metrics[0]["kl"].get<double>() == Approx(0).margin(1e-9));  // the reference is the base
+  CHECK(metrics[3]["kl"].get<double>() > 0);
+  const auto expected = files_of(whole.out);
+  CHECK(expected.count("adapter_config.json") == 1);
+  CHECK(expected.count("model.safetensors") == 0);
+  UpdateOptions part = options_for("part", 2);
+  update(part);
+  part.max_steps = 0;
+  part.lora = {};  // what is in DIR counts
+  part.resume = part.out;
+  CHECK(update(part).metrics.size() == 2);
+  CHECK(files_of(part.out) == expected);
+
+  UpdateOptions more = options_for("more", 0);
+  more.lora = {};
+  more.continued = whole.out;
+  CHECK(update(more).metrics.front()["step"] == 5);
+
+  UpdateOptions wrong = options_for("wrong", 0);
+  wrong.lora.targets = {"q_proj", "nothing"};
+  CHECK_THROWS_WITH(update(wrong), Catch::Contains("nothing"));
+  wrong.adapter = whole.out;
+  CHECK_THROWS_AS(update(wrong), UsageError);
+  wrong = options_for("wrong", 0);
+  wrong.continued = whole.out;
+  wrong.model = "";
+  CHECK_THROWS_WITH(update(wrong), Catch::Contains("--model"));
 }
 
 TEST_CASE("micro-batches do not change the result", "[training]") {

@@ -30,7 +30,8 @@ def completion_of(prompt, seed, max_tokens):
 
 class FakeServer:
     """`fault(prompt, seed, attempt)` names what goes wrong with a request, or is None; attempts count from 0.
-    `kind`: vllm (ids), llama-oai (ids in logprobs), openai (refuses unknown fields, no ids), sglang and llama (routes of
+    `kind`: vllm (ids), llama-oai (ids in logprobs), openai (refuses unknown fields, no ids), llama-python (a 500 for
+    top_k -1, no ids), sglang and llama (routes of
     their own, besides OpenAI's for chats). At most `capacity` requests at a time, others get 429."""
 
     def __init__(self, kind="vllm", fault=None, delay_s=0.0, key=None, stall_s=3.0, capacity=None):
@@ -119,6 +120,8 @@ class FakeServer:
             return self.refuse(handler, 404, "no such path")
         if self.key is not None and handler.headers["Authorization"] != f"Bearer {self.key}":
             return self.refuse(handler, 401, f"bad authorisation: {handler.headers['Authorization']}")
+        if self.kind == "llama-python" and body.get("top_k", 0) < 0:
+            return self.refuse(handler, 500, "1 validation error: ('body', 'top_k') Input should be greater than or equal to 0")
         if self.kind == "openai":
             for name in ("top_k", "min_p", "repetition_penalty", "return_token_ids", "return_tokens"):
                 if name in body:
