@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 import leap_reference as reference  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
-TOOLS = sorted(p.name for pattern in ("leap-*", "decomp-*", "rl-*") for p in BIN.glob(pattern))
+TOOLS = sorted(p.name for pattern in ("leap-*", "decomp-*", "rl-*") for p in BIN.glob(pattern) if not p.name.endswith("-worker"))
 
 
 def line(record):
