@@ -36,8 +36,9 @@ void bind_method(CLI::App& app, UpdateOptions& o) {
       "Reference of the KL term (default: the records' ref_logprobs where all have them, else --model)");
   add("--lora-rank", o.lora.rank, "R", "Train a new LoRA adapter of this rank, not the model (default off)");
   add("--lora-alpha", o.lora.alpha, "X", "Its scale is X / R (default 32)");
-  app.add_option("--lora-targets", o.lora.targets,
-                 "Layers it adapts, as q_proj,v_proj (default all-linear: all but the output layer)")
+  app.add_option(
+         "--lora-targets", o.lora.targets,
+         "Layers it adapts, as q_proj,v_proj; all-linear is all but the output layer (default all-linear)")
       ->type_name("NAMES")
       ->delimiter(',')
       ->group("Method");
