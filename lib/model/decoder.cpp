@@ -231,6 +231,10 @@ void Decoder::set_lora(const std::string& weight_name, LoraPair pair) {
   auto it = linears_.find(weight_name);
   if (it == linears_.end()) throw Error("adapter: the model has no linear layer '" + weight_name + "'");
   const at::Tensor& weight = it->second->weight;
+  if (!pair.a.defined()) {
+    it->second->lora = {};  // none
+    return;
+  }
   if (pair.a.size(1) != weight.size(1) || pair.b.size(0) != weight.size(0))
     throw Error("adapter: '" + weight_name + "': its shape does not suit the model");
   it->second->lora = std::move(pair);

@@ -76,7 +76,7 @@ class Decoder {
                             std::int64_t used, const at::Tensor& mask) const;
 
   /// Adds `pair` to the linear layer whose weight parameter is `weight_name`. Throws Error when there is
-  /// none.
+  /// none. A pair without matrices takes it away.
   void set_lora(const std::string& weight_name, LoraPair pair);
 
  private:
