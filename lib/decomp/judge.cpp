@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "records/records.hpp"
+#include "verify/limits.hpp"
 #include "verify/value.hpp"
 #include "verify/verify.hpp"
 
@@ -17,31 +18,6 @@ using records::find;
 using records::text_of;
 
 constexpr std::size_t kRemembered = 64 << 10;  // bytes of an output that is remembered
-
-double number_of(const Json& object, const char* name, double otherwise, const std::string& where) {
-  const Json* value = find(object, name);
-  if (!value || value->is_null()) return otherwise;
-  if (!value->is_number() || !(value->get<double>() >= 0))
-    throw RecordError(where + "." + name + ": must be a number, 0 or more");
-  return value->get<double>();
-}
-
-sandbox::Limits limits_of(const Json& task) {
-  sandbox::Limits limits;
-  const Json* given = find(task, "limits");
-  if (!given || given->is_null()) return limits;
-  if (!given->is_object()) throw RecordError("task.limits: must be an object");
-  limits.cpu_s = number_of(*given, "cpu_s", limits.cpu_s, "task.limits");
-  limits.wall_s = number_of(*given, "wall_s", limits.wall_s, "task.limits");
-  limits.memory_mb =
-      static_cast<int>(std::min(1e6, number_of(*given, "memory_mb", limits.memory_mb, "task.limits")));
-  limits.output_kb =
-      static_cast<int>(std::min(6e4, number_of(*given, "output_kb", limits.output_kb, "task.limits")));
-  if (limits.cpu_s <= 0 || limits.wall_s <= 0 || limits.memory_mb <= 0)
-    throw RecordError("task.limits: must be more than 0");
-  limits.file_mb = std::max(limits.file_mb, limits.output_kb / 1024 + 1);
-  return limits;
-}
 
 }  // namespace
 
@@ -57,7 +33,7 @@ char letter_of_status(std::string_view status) {
 Judge::Judge(const Json& task) : task_(task) {
   const Json* check = find(task, "check");
   if (!check || !check->is_object()) throw RecordError("task.check: must be an object");
-  limits_ = limits_of(task);
+  limits_ = verify::limits_of(task);
   const std::string type(text_of(*check, "type"));
   const std::string language(text_of(task, "language"));
   if (type == "script") return;
@@ -77,7 +53,7 @@ Judge::Judge(const Json& task) : task_(task) {
   entry_ = call_ ? std::string(text_of(task, "entry_point")) : "";
   if (call_ && entry_.empty())
     throw RecordError("task.entry_point: missing; a call check needs the name of the function");
-  tolerance_ = number_of(*check, "tolerance", call_ ? 1e-6 : 0, "task.check");
+  tolerance_ = verify::number_of(*check, "tolerance", call_ ? 1e-6 : 0, "task.check");
   const std::string how(text_of(*check, "compare"));
   if (how == "lines")
     how_ = verify::Compare::kLines;
