@@ -221,12 +221,29 @@ Json parse_with(std::string_view text, const std::vector<std::string_view>& lift
   return builder.take();
 }
 
+/// The escape of the line end of Unicode (U+0085, U+2028, U+2029) that stands at `text`, or "".
+std::string_view line_end_escape(std::string_view text) {
+  if (text.starts_with("\xC2\x85")) return "\\u0085";
+  if (text.starts_with("\xE2\x80\xA8")) return "\\u2028";
+  if (text.starts_with("\xE2\x80\xA9")) return "\\u2029";
+  return "";
+}
+
 void dump_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out.push_back('"');
   std::size_t start = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c == 0xC2 || c == 0xE2) {
+      const std::string_view escape = line_end_escape(text.substr(i, 3));
+      if (escape.empty()) continue;
+      out.append(text, start, i - start);
+      out += escape;
+      i += c == 0xC2 ? 1 : 2;
+      start = i + 1;
+      continue;
+    }
     if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, start, i - start);
     start = i + 1;

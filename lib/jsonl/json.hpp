@@ -26,8 +26,9 @@ Json parse(std::string_view text);
 /// The same, and the text must be an object.
 Json parse_record(std::string_view line);
 
-/// One line without the newline: compact, UTF-8 unescaped, doubles in the shortest form that reads back to
-/// the same double. Throws RecordError on NaN or infinity.
+/// One line without the newline: compact, doubles in the shortest form that reads back to the same double.
+/// UTF-8 is not escaped, but for what some readers take for line ends (U+0085, U+2028, U+2029). Throws
+/// RecordError on NaN or infinity.
 std::string dump(const Json& value);
 void dump_to(std::string& out, const Json& value);
 

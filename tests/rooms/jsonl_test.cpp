@@ -84,6 +84,15 @@ TEST_CASE("values pass through with order, integers and text kept", "[jsonl]") {
   CHECK(through("\"\\u00e9\\/\\ud83d\\ude00\"") == "\"é/😀\"");
 }
 
+TEST_CASE("no reader takes a character of a text for the end of the line", "[jsonl]") {
+  const std::string text = "a\xC2\x85" "b\xE2\x80\xA8" "c\xE2\x80\xA9" "d\v\f\r\n\x1c\x1d\x1e";
+  const std::string line = jsonl::dump(Json{{"\xE2\x80\xA8", text}});
+  CHECK(line ==
+        R"({"\u2028":"a\u0085b\u2028c\u2029d\u000b\f\r\n\u001c\u001d\u001e"})");
+  CHECK(jsonl::parse(line)["\xE2\x80\xA8"] == text);
+  CHECK(through("\"\xC2\x84\xC2\x86 \xE2\x80\xA7\xE2\x80\xAA â\"") == "\"\xC2\x84\xC2\x86 \xE2\x80\xA7\xE2\x80\xAA â\"");
+}
+
 TEST_CASE("a member given twice keeps its place and its last value", "[jsonl]") {
   CHECK(through(R"({"a":1,"b":2,"a":3})") == R"({"a":3,"b":2})");
   std::string many = "{";
