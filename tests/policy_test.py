@@ -345,6 +345,14 @@ class Policy(unittest.TestCase):
             chat = self.sample(model, "--tokenize", stdin=[{"messages": [{"role": "user", "content": "a<|im_end|>"}]}])[0]
             self.assertEqual(chat["prompt"], "<|im_start|>user\na<|im_end|><|im_end|>\n<|im_start|>assistant\n")
             self.assertEqual(chat["ids"].count(model.end[0]), 1)  # the typed one is text
+            # A beginning of text is there as often as the template writes it, whatever the encoder would add.
+            config, template = model.dir / "tokenizer_config.json", "{{ bos_token }}{{ messages[0]['content'] }}"
+            before = config.read_text()
+            for text, count in ((template, 1), (template.replace("{{ bos_token }}", ""), 0)):
+                config.write_text(json.dumps({"chat_template": text, "bos_token": "<|bos|>"}))
+                chat = self.sample(model, "--tokenize", stdin=[{"messages": [{"role": "user", "content": "a"}]}])[0]
+                self.assertEqual((chat["ids"].count(model.end[1]), model.text(chat["ids"])), (count, "<|bos|>" * count + "a"))
+            config.write_text(before)
 
     def test_losses(self):
         model, rng = self.models[0], np.random.default_rng(5)

@@ -438,6 +438,16 @@ class Servers(unittest.TestCase):
         self.assertEqual(figures["completion_tokens"], sum(len(t["completion_ids"]) for t in turns))
         self.assertGreater(figures["measured"]["tokens_per_s"], 0)
 
+    def test_a_server_that_forgets_the_seed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for fault, count, warning in ((None, 0, b""), ("seed", 3, b"all completions of each group are the same")):
+                summary = pathlib.Path(folder, "s.json")
+                with FakeServer(fault=lambda *request: fault) as server:
+                    done = run(server.url, "-n", "2", "--summary", summary, stdin=lines(problems(3)))
+                self.assertEqual((done.returncode, json.loads(summary.read_text())["identical_groups"]), (0, count))
+                self.assertEqual(done.stderr.count(b"\n"), 1 if warning else 0)
+                self.assertIn(warning, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -176,7 +176,7 @@ class FakeServer:
         limit = (body["sampling_params"]["max_new_tokens"] if native == "sglang" else
                  body.get("n_predict", body.get("max_tokens", body.get("max_completion_tokens"))))
         seed = body["sampling_params"]["sampling_seed"] if native == "sglang" else body["seed"]
-        text, ids, logprobs, finish = completion_of(prompt, seed, limit)
+        text, ids, logprobs, finish = completion_of(prompt, 0 if fault == "seed" else seed, limit)
         if fault == "lengths":
             logprobs = logprobs[:-1]
         if fault == "finish":
