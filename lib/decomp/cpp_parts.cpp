@@ -336,7 +336,8 @@ std::string read_around(const Decomposition& decomposition, Around& out) {
   for (const auto& [code, text] : {std::pair(decomposition.preamble, preamble), {decomposition.main, main}}) {
     if (is_unclear(code, text) || !is_balanced(text)) return "preamble or main is not read";
   }
-  static const std::regex known(R"(\s*#\s*(include|pragma|define\s+(\w+))([^#]*))");
+  static const std::regex known(
+      R"(\s*#\s*(include|pragma\s+(?:once\b|GCC\s+(?:optimize|target)\b)|define\s+(\w+))([^#]*))");
   for (std::size_t at = 0, next = 0; at < preamble.size(); at = next) {
     const std::size_t end = std::min(preamble.find('\n', at), preamble.size());
     const std::string text(strip(std::string_view(preamble).substr(at, end - at)));
@@ -356,7 +357,8 @@ std::string read_around(const Decomposition& decomposition, Around& out) {
     return "main() has parameters or is missing";
   out.words = words_of(of_preamble);
   out.words.merge(words_of(of_main));
-  const std::string word = forbidden_word(out.words);
+  // A name without C++'s decoration may be one that starts a program.
+  const std::string word = out.words.count("extern") ? "extern" : forbidden_word(out.words);
   if (!word.empty()) return "preamble or main has `" + word + "`";
   return "";
 }
@@ -419,33 +421,21 @@ std::vector<std::string> types_of(const std::string& type) {
 
 constexpr const char* kRunTime = R"(
 extern "C" {
-int leaprt_open(const char*, int, ...) __asm__("open");
-int leaprt_size(int, long) __asm__("ftruncate");
-void* leaprt_map(void*, unsigned long, int, int, int, long) __asm__("mmap");
-int leaprt_close(int) __asm__("close");
-void leaprt_exit(int) __asm__("_exit");
+extern unsigned short leaprt_choice[64];
+extern unsigned char* volatile leaprt_page;
 }
-static volatile unsigned char* leaprt_page;
 static unsigned char leaprt_calls;
-static int leaprt_choice[64];
 static inline void leaprt_use(int l) {
   if (!leaprt_page[1 + l]) leaprt_page[1 + l] = ++leaprt_calls;
 }
-__attribute__((constructor(101))) static void leaprt_start(int, char** argv, char**) {
-  char* at = argv[0];
-  while (*at && *at != ' ') ++at;
-  for (int l = 0; *at && l < 64; ++l) {
-    *at++ = 0;
-    for (; *at && *at != ' '; *at++ = 0) leaprt_choice[l] = 10 * leaprt_choice[l] + (*at - '0');
-  }
-  const int fd = leaprt_open("leaprt_calls", 0102, 0600);
-  if (fd < 0 || leaprt_size(fd, 128) != 0) leaprt_exit(97);
-  void* page = leaprt_map(0, 128, 3, 1, fd, 0);
-  if (page == (void*)-1) leaprt_exit(97);
-  leaprt_close(fd);
-  leaprt_page = (volatile unsigned char*)page;
-  leaprt_page[0] = 'L';
-}
+template <class R> void leaprt_take(R);
+template <class R> R leaprt_empty(decltype((leaprt_take<R>({}), 0))) { return {}; }
+template <class R> R leaprt_empty(...) { __builtin_trap(); }
+template <> inline void leaprt_empty<void>(...) {}
+template <class F> struct leaprt_none;
+template <class R, class... P> struct leaprt_none<R(P...)> {
+  static R call(P...) { return leaprt_empty<R>(0); }
+};
 )";
 
 }  // namespace
@@ -537,10 +527,11 @@ std::string shared_text(const Decomposition& decomposition, const CppParts& part
       arguments += (at > 1 ? ", " : "") + ("static_cast<decltype(" + p + ")&&>(" + p + ")");
     }
     out += "typedef " + result + " leaprt_type_" + number + "(" + parameters + ");\n" +
-           "static leaprt_type_" + number + "* const leaprt_all_" + number + "[] = {" + table + "};\n" +
-           result + " " + name + "(" + parameters + ") { leaprt_use(" + number + "); return leaprt_all_" +
-           number + "[leaprt_choice[" + number + "]](" + arguments + "); }\n" + "inline void leaprt_alone_" +
-           number + "() { using namespace std; (void)sizeof(decltype(&" + name + ")); }\n";
+           "static leaprt_type_" + number + "* const leaprt_all_" + number + "[] = {" + table +
+           "leaprt_none<leaprt_type_" + number + ">::call};\n" + result + " " + name + "(" + parameters +
+           ") { leaprt_use(" + number + "); return leaprt_all_" + number + "[leaprt_choice[" + number +
+           "]](" + arguments + "); }\n" + "inline void leaprt_alone_" + number +
+           "() { using namespace std; (void)sizeof(decltype(&" + name + ")); }\n";
   }
   return out + line(1) + decomposition.main + "\n";
 }

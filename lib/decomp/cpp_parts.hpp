@@ -38,10 +38,9 @@ struct CppParts {
   std::string tree;  ///< why a run may end otherwise the next time; else empty
 };
 
-/// The file that a run leaves in its directory: kCppMagic, then for each function when it was first called
-/// (1, 2, ..; 0: never).
+/// The file that a run leaves in its directory, where it has no server: kLeapMagic, then for each function
+/// when it was first called (1, 2, ..; 0: never).
 inline constexpr const char* kCppReport = "leaprt_calls";
-inline constexpr char kCppMagic = 'L';
 
 /// The line of an implementation's first line in the text below, for the compiler's words.
 inline constexpr int kCppLines = 100000;
@@ -52,7 +51,8 @@ bool share_any(const std::set<std::string>& a, const std::set<std::string>& b);
 CppParts read_cpp(const Decomposition& decomposition);
 
 /// The program that is all programs of the implementations that are kShared. Line kCppLines * i + 1 is the
-/// first of the i-th implementation, counted from 1 through all functions. Empty when a function has none.
+/// first of the i-th implementation, counted from 1 through all functions. Behind the last implementation of
+/// a function there is one that returns {}. It is linked with cpp_runtime(). Empty when a function has none.
 std::string shared_text(const Decomposition& decomposition, const CppParts& parts);
 
 /// argv[0] of the program made of these.

@@ -21,8 +21,9 @@ std::set<int> accused(const std::string& message) {
 
 }  // namespace
 
-CppSandboxes::CppSandboxes(sandbox::Mode mode)
-    : programs({mode, verify::harness_source(), 64, {}}),
+CppSandboxes::CppSandboxes(sandbox::Mode wanted)
+    : mode(wanted),
+      programs({mode, verify::harness_source(), 64, {}}),
       judges({mode, verify::harness_source(), 64, {}}),
       compilers({mode, verify::harness_source(), 512, {}}) {}
 
@@ -57,8 +58,9 @@ void CppPrograms::prepare() {
       why_ = "a function has no implementation that can be shared";
       break;
     }
-    program_ = verify::compile_cpp(sandboxes_.compilers, {{"solution.cpp", text}}, judge_.standard(),
-                                   &sandboxes_.prelude);
+    program_ = verify::compile_cpp(sandboxes_.compilers,
+                                   {{"solution.cpp", text}, {"leaprt.a", std::string(cpp_runtime())}},
+                                   judge_.standard(), &sandboxes_.prelude);
     spend(program_.compile_s);
     ready = program_.failed.empty();
     if (ready) break;
@@ -116,21 +118,68 @@ bool CppPrograms::broken(std::size_t l, std::size_t j) {
   return whole(choice, 0, false)[0] == 'C';
 }
 
-std::unique_ptr<verify::Runner> CppPrograms::take() {
+void CppPrograms::share_nothing() {
+  for (auto& function : parts_.functions)
+    for (CppImplementation& one : function) one.part = CppPart::kWhole;
+}
+
+bool CppPrograms::shares() const {
+  for (const auto& function : parts_.functions)
+    for (const CppImplementation& one : function)
+      if (one.part == CppPart::kShared) return true;
+  return false;
+}
+
+template <class Kept, class Make>
+std::unique_ptr<Kept> CppPrograms::take(std::vector<std::unique_ptr<Kept>>& idle, const Make& make) {
   {
     std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto out = std::move(idle_.back());
-      idle_.pop_back();
+    if (!idle.empty()) {
+      auto out = std::move(idle.back());
+      idle.pop_back();
       return out;
     }
   }
-  return std::make_unique<verify::Runner>(sandboxes_.programs, sandboxes_.judges, program_, judge_.limits());
+  return make();
 }
 
-CppPrograms::Run CppPrograms::run(std::size_t test, const std::vector<int>& choice) {
-  Run out;
-  auto runner = take();
+char CppPrograms::run_once(std::size_t test, const std::vector<int>& choice, std::string& calls) {
+  // A server is a process that others of its sandbox must not reach: it takes namespaces.
+  return sandbox::resolve(sandboxes_.mode) == sandbox::Mode::kBwrap ? by_server(test, choice, calls)
+                                                                    : by_runner(test, choice, calls);
+}
+
+char CppPrograms::by_server(std::size_t test, const std::vector<int>& choice, std::string& calls) {
+  sandbox::Limits limits = judge_.limits();
+  limits.cpu_s *= 2;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      auto server =
+          take(idle_servers_, [&] { return std::make_unique<CppServer>(sandboxes_.mode, program_.bytes); });
+      CppServer::Run run = server->run(choice, judge_.inputs()[test].input, limits);
+      spend(run.result.cpu_s);
+      ++runs_;
+      {
+        std::lock_guard lock(mutex_);
+        idle_servers_.push_back(std::move(server));
+      }
+      calls = std::move(run.calls);
+      // Near its limit a program may end otherwise when it is compiled as a whole.
+      const double limit = judge_.limits().cpu_s;
+      const bool near = run.result.cpu_s > 0.5 * limit && run.result.cpu_s < 2 * limit;
+      return near || run.unsure ? '?' : judge_.letter(test, run.result);
+    } catch (const sandbox::Fault&) {
+      calls.clear();
+    }
+  }
+  return '?';
+}
+
+char CppPrograms::by_runner(std::size_t test, const std::vector<int>& choice, std::string& calls) {
+  auto runner = take(idle_, [&] {
+    return std::make_unique<verify::Runner>(sandboxes_.programs, sandboxes_.judges, program_,
+                                            judge_.limits());
+  });
   runner->forget();
   verify::Runner::Job job;
   job.input = judge_.inputs()[test].input;
@@ -143,19 +192,41 @@ CppPrograms::Run CppPrograms::run(std::size_t test, const std::vector<int>& choi
     std::lock_guard lock(mutex_);
     idle_.push_back(std::move(runner));
   }
-  const std::string& report = result.report;
-  if (report.size() <= choice.size() || report[0] != kCppMagic) return out;
-  std::vector<std::pair<int, int>> order;
-  for (std::size_t l = 0; l < choice.size(); ++l)
-    if (report[1 + l]) order.emplace_back(static_cast<unsigned char>(report[1 + l]), static_cast<int>(l));
-  std::sort(order.begin(), order.end());
-  for (const auto& [at, l] : order) out.functions.push_back(l);
-  out.letter = judge_.letter(test, result);
-  // Near its limit a program may end otherwise when it is compiled as a whole.
+  if (result.report.size() > choice.size() && result.report[0] == kLeapMagic)
+    calls = result.report.substr(1, choice.size());
   const double limit = judge_.limits().cpu_s;
   const bool near = result.cpu_s > 0.5 * limit && result.cpu_s < 2 * limit;
-  if (near || out.letter == 'M' || result.harness) out.letter = '?';
+  return near || result.harness ? '?' : judge_.letter(test, result);
+}
+
+CppPrograms::Run CppPrograms::run(std::size_t test, const std::vector<int>& choice) {
+  Run out;
+  std::string calls;
+  const char letter = run_once(test, choice, calls);
+  if (calls.empty()) return out;
+  std::vector<std::pair<int, int>> order;
+  for (std::size_t l = 0; l < choice.size(); ++l)
+    if (calls[l]) order.emplace_back(static_cast<unsigned char>(calls[l]), static_cast<int>(l));
+  std::sort(order.begin(), order.end());
+  for (const auto& [at, l] : order) out.functions.push_back(l);
+  if (letter != 'M') out.letter = letter;
   return out;
+}
+
+std::optional<int> CppPrograms::functions_used(const std::vector<int>& choice) {
+  for (std::size_t l = 0; l < choice.size(); ++l)
+    if (part(l, static_cast<std::size_t>(choice[l])) != CppPart::kShared) return std::nullopt;
+  int used = 0;
+  for (std::size_t l = 0; l < choice.size(); ++l) {
+    std::vector<int> without = choice;
+    without[l] = static_cast<int>(parts_.functions[l].size());  // the one that returns {}
+    char letter = 'P';
+    for (std::size_t test = 0; test < judge_.tests() && letter == 'P'; ++test)
+      letter = run(test, without).letter;
+    if (letter == '?') return std::nullopt;
+    used += letter != 'P';
+  }
+  return used;
 }
 
 std::string CppPrograms::whole(const std::vector<int>& choice, std::size_t first, bool all) {

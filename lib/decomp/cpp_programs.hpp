@@ -4,11 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "decomp/cpp_parts.hpp"
+#include "decomp/cpp_server.hpp"
 #include "decomp/judge.hpp"
 #include "verify/runner.hpp"
 
@@ -17,6 +19,7 @@ namespace leap::decomp {
 /// Sandboxes for compilers and programs, shared by all decompositions. Thread-safe.
 struct CppSandboxes {
   explicit CppSandboxes(sandbox::Mode mode);
+  const sandbox::Mode mode;
   verify::Pool programs, judges, compilers;
   verify::Prelude prelude;
 };
@@ -42,6 +45,12 @@ class CppPrograms {
   };
   /// One test of a shared program.
   Run run(std::size_t test, const std::vector<int>& choice);
+  /// How many functions a program that passes all tests needs: those that cannot be replaced by one that
+  /// returns {}. Nothing where the shared program cannot tell.
+  std::optional<int> functions_used(const std::vector<int>& choice);
+  /// The shared program is not believed any more.
+  void share_nothing();
+  bool shares() const;
   /// Letters of a program compiled as a whole, from test `first` on up to the first failing one, or all.
   std::string whole(const std::vector<int>& choice, std::size_t first, bool all);
 
@@ -51,7 +60,12 @@ class CppPrograms {
  private:
   bool broken(std::size_t l, std::size_t j);
   void spend(double cpu_s);
-  std::unique_ptr<verify::Runner> take();
+  /// One run of the shared program; `calls` as in CppServer::Run. '?' where it is not sure.
+  char run_once(std::size_t test, const std::vector<int>& choice, std::string& calls);
+  char by_server(std::size_t test, const std::vector<int>& choice, std::string& calls);
+  char by_runner(std::size_t test, const std::vector<int>& choice, std::string& calls);
+  template <class Kept, class Make>
+  std::unique_ptr<Kept> take(std::vector<std::unique_ptr<Kept>>& idle, const Make& make);
 
   CppSandboxes& sandboxes_;
   const Decomposition& decomposition_;
@@ -62,6 +76,7 @@ class CppPrograms {
   verify::Program program_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<verify::Runner>> idle_;
+  std::vector<std::unique_ptr<CppServer>> idle_servers_;
   double cpu_s_ = 0;
   std::atomic<std::uint64_t> runs_{0};
 };

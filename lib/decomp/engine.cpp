@@ -101,6 +101,7 @@ class Engine::Impl {
     std::unique_ptr<WorkerProcess> worker;
     std::vector<Part> parts;
     bool spent = false;  ///< the budget
+    std::unique_ptr<CppPrograms> programs{};
 
     double left_s() const { return budget_s - std::chrono::duration<double>(Clock::now() - begin).count(); }
     bool over() {
@@ -123,6 +124,7 @@ class Engine::Impl {
   bool audited(Work& work, std::uint64_t key);
   void by_verifier(Work& work);
   void by_binaries(Work& work, const std::vector<Choice>& sample, Mode mode, std::uint64_t key);
+  void answer_of_binaries(Work& work, Mode mode, std::uint64_t key);
   bool closes(char letter) const { return letter != 'P' && !options_.all_outcomes; }
 
   EngineOptions options_;
@@ -497,8 +499,14 @@ void Engine::Impl::by_binaries(Work& work, const std::vector<Choice>& sample, Mo
     }
   }
   start_parts(work, sample);
-  CppPrograms programs(cpp_, work.decomposition, work.judge);
-  programs.prepare();
+  work.programs = std::make_unique<CppPrograms>(cpp_, work.decomposition, work.judge);
+  work.programs->prepare();
+  answer_of_binaries(work, mode, key);
+}
+
+/// The letters of all that is in `work`.
+void Engine::Impl::answer_of_binaries(Work& work, Mode mode, std::uint64_t key) {
+  CppPrograms& programs = *work.programs;
   CppQuestion question;
   question.tests = work.judge.tests();
   question.tree = mode != Mode::kRun && programs.why_no_tree().empty();
@@ -516,8 +524,7 @@ void Engine::Impl::by_binaries(Work& work, const std::vector<Choice>& sample, Mo
   work.out.why = answer.refuted ? "a program compiled as a whole ended otherwise"
                  : mode == Mode::kRun || programs.why_no_tree().empty() ? programs.why()
                                                                         : programs.why_no_tree();
-  work.out.runs += programs.runs();
-  work.out.cpu_s += programs.cpu_s();
+  if (answer.refuted) work.programs->share_nothing();
 }
 
 Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const Json& task,
@@ -580,6 +587,11 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
       out.why = "a winner did not pass by itself";
       start_parts(work, sample);
       run_tests(work, Mode::kRun);
+    } else if (judge.native() && work.programs->shares() && !work.spent) {
+      work.programs->share_nothing();
+      start_parts(work, sample);
+      answer_of_binaries(work, Mode::kRun, key);
+      out.why = "a winner did not pass by itself";
     } else {
       refuse(work, out.best, tries >= kWinnersTried);
     }
@@ -588,6 +600,11 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
   if (work.worker) {
     out.cpu_s += work.worker->take_cpu_s();
     workers_.give(std::move(work.worker));
+  }
+  if (work.programs) {
+    if (out.solved > 0 && !work.over()) out.used = work.programs->functions_used(out.best);
+    out.runs += work.programs->runs();
+    out.cpu_s += work.programs->cpu_s();
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Recombination {
   /// The program that passes most tests, the first of these; it was run once more in a sandbox of its own.
   /// Empty when nothing was evaluated.
   std::vector<int> best;
+  /// The functions that `best`, which passes every test, needs (gaming.hpp), where they are known by the way.
+  std::optional<int> used;
   std::string mode;        ///< run, tree or trie: what was used
   std::string why;         ///< why it was nothing faster; empty for trie
   std::uint64_t runs = 0;  ///< processes (run, tree) or bodies of functions (trie) that were run

@@ -178,8 +178,10 @@ void Recombiner::choose_best(const Json& task, Found& found) {
       }
     }
   }
-  found.used = functions_used(found.decomposition, found.signatures, found.best, task, single_, result.runs,
-                              result.cpu_s);
+  if (found.best == result.best) found.used = result.used;
+  if (!found.used)
+    found.used = functions_used(found.decomposition, found.signatures, found.best, task, single_, result.runs,
+                                result.cpu_s);
   found.trivial = *found.used < options_.min_functions;
 }
 

@@ -677,9 +677,9 @@ void check(Mode mode) {
   Box box(Settings{mode, "", 1});
 }
 
-Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
-  const Fd file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw_errno(program);
+namespace {
+
+Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) {
   const bool contained = mode != Mode::kNone, root = geteuid() == 0;
   std::string trouble;
   for (const bool as_nobody : {true, false}) {
@@ -693,10 +693,10 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
     const Fd children = memory_file(contained ? filter_for_children(needs) : "");
     std::vector<std::string> argv;
     if (contained) argv = bwrap_arguments(as_nobody, 5, tmp_mb);
-    argv.insert(argv.end(), {"/proc/self/fd/6", contained ? "1" : "0"});
+    argv.insert(argv.end(), {"/proc/self/fd/6", argument});
     Inside inside;
     try {
-      inside.pid = spawn(argv, {other.get(), children.get(), filter.get(), file.get()}, stderr_fd.get());
+      inside.pid = spawn(argv, {other.get(), children.get(), filter.get(), file}, stderr_fd.get());
     } catch (const Error& error) {
       trouble = error.what();
       continue;
@@ -718,7 +718,24 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
     waitpid(inside.pid, nullptr, 0);
     trouble = shorten(strip(content_of(stderr_fd.get())), 300);
   }
-  throw Error("no sandbox: " + (trouble.empty() ? program + " does not answer" : trouble));
+  throw Error("no sandbox: " + (trouble.empty() ? "the program does not answer" : trouble));
+}
+
+}  // namespace
+
+Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
+  const Fd file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) throw_errno(program);
+  return start_file(mode, file.get(), mode == Mode::kNone ? "0" : "1", tmp_mb);
+}
+
+Inside start_inside(Mode mode, const Image& program, int tmp_mb) {
+  Fd writable = memory_file(program.bytes);
+  // What is open for writing is not run.
+  const Fd file(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) throw_errno("memfd");
+  writable.reset();
+  return start_file(mode, file.get(), program.argument, tmp_mb);
 }
 
 void end_inside(Inside& inside) {

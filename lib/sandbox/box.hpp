@@ -156,7 +156,7 @@ std::string on_path(const std::string& program);
 /// What kAuto means here; Error when it means nothing.
 Mode resolve(Mode mode);
 
-/// A program of ours that is itself the first process of a sandbox, in place of the supervisor.
+/// A program that is itself the first process of a sandbox, in place of the supervisor.
 struct Inside {
   pid_t pid = -1;
   int control = -1;  ///< the other end is its fd 3
@@ -166,6 +166,13 @@ struct Inside {
 /// Its fd 4 holds the filter (a BPF program) that it has to load before it starts children. Error when it
 /// cannot be had.
 Inside start_inside(Mode mode, const std::string& program, int tmp_mb);
+
+/// A program in memory, and its argument in place of 1 or 0.
+struct Image {
+  const std::string& bytes;
+  std::string argument;
+};
+Inside start_inside(Mode mode, const Image& program, int tmp_mb);
 
 /// Ends it, and all that runs in its sandbox.
 void end_inside(Inside& inside);

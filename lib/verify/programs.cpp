@@ -289,6 +289,9 @@ Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std
     auto arguments = compiler(standard);
     if (prepared) arguments.insert(arguments.end(), {"-I", kPreludeFolder});
     arguments.insert(arguments.end(), {"-o", "program", sources[0].name});
+    for (const CppSource& source : sources)
+      if (source.name.size() > 2 && source.name.compare(source.name.size() - 2, 2, ".a") == 0)
+        arguments.push_back(source.name);
     Child child = compiler_child(std::move(arguments));
     // For what includes it a second time.
     if (prepared)

@@ -90,8 +90,8 @@ class Prelude {
 /// Does a C++ program begin with #include <bits/stdc++.h>, but for comments and empty lines?
 bool begins_with_all_headers(std::string_view source);
 
-/// Compiles the first of `sources` (the others are there to be included) by g++. `standard` is e.g.
-/// "gnu++20".
+/// Compiles the first of `sources` (the others are there to be included; a library .a is linked) by g++.
+/// `standard` is e.g. "gnu++20".
 Program compile_cpp(Pool& pool, const std::vector<CppSource>& sources, const std::string& standard,
                     Prelude* prelude = nullptr);
 

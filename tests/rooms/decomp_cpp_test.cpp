@@ -141,6 +141,36 @@ TEST_CASE("C++: streams, globals of the preamble, recursion across functions", "
   CHECK(tree.solved == 4);
 }
 
+TEST_CASE("C++: what a run does to others of its sandbox", "[decomp]") {
+  const Decomposition d{
+      std::string(kTop) +
+          "#include <signal.h>\n#include <sys/stat.h>\n#include <unistd.h>\n"
+          "int first = [] { int x = 0; cin >> x; return x; }();\n"
+          "struct Last { ~Last() { cout << 'l'; } } last;\n"
+          "int f(int x);\nint g(int x);",
+      {{"f",
+        {"int f(int x) { return 2 * x; }",
+         "int f(int x) { kill(-1, SIGKILL); kill(getppid(), SIGKILL); kill(getppid(), SIGSTOP); return 2 * "
+         "x; }",
+         "int f(int x) { for (int fd = 3; fd < 256; ++fd) close(fd); return 2 * x; }",
+         "int f(int x) {\n  int old = chdir(\"/tmp\");\n  old += mkdir(\"deep\", 0) + mkdir(\"/dev/shm/x\", "
+         "0777);\n"
+         "  return old == 0 ? 2 * x : -1;\n}",
+         "int f(int x) { cerr << \"std::bad_alloc\"; if (x) abort(); return 0; }",
+         "int f(int x) { int* a = new int[1000]; for (int i = 0; i < 1000; ++i) x += a[i]; return 2 * x; }",
+         "int f(int x) { signal(SIGABRT, SIG_IGN); alarm(1); cout << 's' << flush; raise(SIGKILL); return x; "
+         "}"}},
+       {"g",
+        {"int g(int x) { return f(x); }",
+         "int g(int x) { volatile char room[100]; room[0] = 1; return x <= 0 ? room[0] - 1 : g(x - 1) + 2 * "
+         "room[0]; }"}}},
+      "int main() { int x; cin >> x; cout << g(x) + first << endl; }"};
+  const Recombination tree = same_as_whole(d, task_of({{"1 2", "5\nl"}, {"1 300000", "600001\nl"}}));
+  CHECK(tree.mode == "tree");
+  CHECK(tree.outcomes.at({0, 1}) == "PP");
+  CHECK(tree.outcomes.at({3, 0}) == "PP");
+}
+
 TEST_CASE("C++: what is not compiled side by side", "[decomp]") {
   const std::string main = "int main() { cout << twice(2) << endl; }";
   auto why = [&](const std::string& preamble, const std::string& code, const std::string& end) {
@@ -172,6 +202,11 @@ TEST_CASE("C++: what is not compiled side by side", "[decomp]") {
     CHECK(!why(kTop, code, main).empty());
   const std::string plain = "int twice(int x) { return x + x; }";
   CHECK(!why(std::string(kTop) + "#if 1\n#endif", plain, main).empty());
+  CHECK(
+      !why(std::string(kTop) + "extern \"C\" void* malloc(size_t) noexcept { return nullptr; }", plain, main)
+           .empty());
+  CHECK(!why(std::string(kTop) + "#pragma redefine_extname mine malloc", plain, main).empty());
+  CHECK(why(std::string(kTop) + "#pragma GCC optimize(\"O3\")", plain, main).empty());
   CHECK(!why(std::string(kTop) + "#define END }\n#define BEGIN {", plain, main).empty());
   CHECK(!why(std::string(kTop) + "#define SHOW(x) cout << #x", plain, main).empty());
   CHECK(!why(std::string(kTop) + "#define twice thrice", plain, main).empty());
