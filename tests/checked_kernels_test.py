@@ -11,6 +11,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ORDERS = ("0", "1", "7")
+RECIPE = "checked_lines"
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels")
 
 
@@ -31,9 +32,9 @@ def build(kit, directory, name):
         sys.exit(translated.stderr)
     with open(os.path.join(directory, name + ".cpp"), "w") as f:
         f.write(translated.stdout)
-    for command in commands(kit, "compile", "checked", name + ".cpp", name + ".o"):
+    for command in commands(kit, "compile", RECIPE, name + ".cpp", name + ".o"):
         run(command, directory)
-    for command in commands(kit, "link", "checked", name, "driver.o", name + ".o"):
+    for command in commands(kit, "link", RECIPE, name, "driver.o", name + ".o"):
         run(command, directory)
 
 
@@ -87,7 +88,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         directory = os.environ.get("KEEP", directory)
         run([kit, "toolchain", directory], directory)
-        for command in commands(kit, "prepare", "checked"):
+        for command in commands(kit, "prepare", RECIPE):
             run(command, directory)
         run(["g++", "-std=c++17", "-O1", "-I" + os.path.join(directory, "include"), "-c",
              os.path.join(HERE, "driver.cpp"), "-o", "driver.o"], directory)

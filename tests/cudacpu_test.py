@@ -14,8 +14,11 @@ KIT = str(pathlib.Path(sys.argv.pop(1)).resolve())
 PROGRAMS = ("launches", "forms", "features", "libraries", "thrust", "faults")
 
 
-def commands(*words):
-    out = subprocess.run([KIT, "commands", *words], check=True, capture_output=True, text=True).stdout
+RECIPES = {"fast": "fast_all", "checked": "checked_all_lines"}
+
+
+def commands(step, build, *words):
+    out = subprocess.run([KIT, "commands", step, RECIPES[build], *words], check=True, capture_output=True, text=True).stdout
     return [line.strip("\t").split("\t") for line in out.splitlines()]
 
 

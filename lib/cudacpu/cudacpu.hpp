@@ -2,13 +2,16 @@
 /// our own.
 ///
 /// The parent only makes text and command lines here; compiling and running happen in a sandbox. Steps:
-/// 1. lay toolchain() into a directory and run prepare_commands() there, once for each Build;
+/// 1. lay toolchain() into a directory and make there, once for all candidates, what header_of(), base_of()
+/// and
+///    link_words() say;
 /// 2. translate() a candidate; stop at its findings, else compile it by compile_command();
-/// 3. link_command() its object with the trial driver's and the runtime's.
+/// 3. link_command() its object with the base, which holds trial driver and runtime.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace leap::cudacpu {
@@ -38,13 +41,25 @@ struct Finding {
 struct Translation {
   std::string text;
   std::vector<Finding> findings;  ///< by line; the text is worth compiling only when there are none
+  bool all_headers = false;       ///< it needs more of the standard library than most do
 };
 
 Translation translate(std::string_view source, const Profile& profile);
 
 enum class Build {
-  kFast,     ///< -O2, no checks
+  kFast,     ///< no checks
   kChecked,  ///< memory and race checks of the runtime
+};
+
+/// How a candidate is compiled. Each has a precompiled header of its own.
+struct Recipe {
+  Build build = Build::kFast;
+  bool all_headers = false;  ///< of the standard library, ready; else those that most candidates need
+  bool lines = false;        ///< the program knows the lines of its addresses; its code is the same
+
+  bool operator<(const Recipe& other) const {
+    return std::tie(build, all_headers, lines) < std::tie(other.build, other.all_headers, other.lines);
+  }
 };
 
 struct SourceFile {
@@ -55,16 +70,24 @@ struct SourceFile {
 /// All headers and runtime sources. The compiler needs the headers ("include/..") at every compilation.
 const std::vector<SourceFile>& toolchain();
 
-/// Commands, each an argv, to run in the toolchain's directory. They leave prepared_files().
-std::vector<std::vector<std::string>> prepare_commands(Build build);
-/// What the preparation makes: the precompiled header and the runtime's object.
-std::vector<std::string> prepared_files(Build build);
+/// Files that are made once, and how.
+struct Prepared {
+  std::vector<std::string> files;
+  std::vector<std::vector<std::string>> commands;  ///< each an argv, to run in the toolchain's directory
+};
+
+Prepared header_of(const Recipe& recipe);
+Prepared runtime_of(Build build);  ///< one object, for base_of()
+/// Objects (a driver's, which has main), the runtime's and what they use of the C++ library, as one object.
+Prepared base_of(Build build, const std::vector<std::string>& objects, const std::string& name);
+/// Where the linker finds what a program begins and ends with.
+Prepared link_words();
 
 /// To run in the toolchain's directory. `source` is a translated candidate, or a driver that includes
 /// <cuda_runtime.h>.
-std::vector<std::string> compile_command(Build build, const std::string& source, const std::string& object);
-/// `objects`: the driver's, which has main, and the candidate's; the runtime comes after them.
-std::vector<std::string> link_command(Build build, const std::vector<std::string>& objects,
+std::vector<std::string> compile_command(const Recipe& recipe, const std::string& source,
+                                         const std::string& object);
+std::vector<std::string> link_command(const std::string& base, const std::vector<std::string>& objects,
                                       const std::string& program);
 
 /// What an error message of the compiler says about a feature that is not covered: "cudaFoo", "<cufft.h>".

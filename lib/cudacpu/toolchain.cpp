@@ -53,6 +53,7 @@ std::vector<std::string> flags(Build build) {
                                   "-fno-strict-aliasing",
                                   "-fdiagnostics-color=never",
                                   "-fmax-errors=10",
+                                  "-fno-math-errno",
                                   "-ftls-model=local-exec"};
 #if defined(__x86_64__)
   // Half precision and fused multiply-add are in hardware there.
@@ -60,33 +61,58 @@ std::vector<std::string> flags(Build build) {
       __builtin_cpu_supports("f16c"))
     out.push_back("-march=x86-64-v3");
 #endif
-  if (build == Build::kChecked)
-    out.insert(out.end(), {"-DLEAP_CHECKED", "-fno-omit-frame-pointer"});
-  else
-    out.insert(out.end(), {"-O2"});
+  if (build == Build::kChecked) out.insert(out.end(), {"-DLEAP_CHECKED", "-fno-omit-frame-pointer"});
   return out;
 }
 
-/// What a candidate is compiled with beside flags(). The checker stands for the sanitizers' libraries.
-std::vector<std::string> checks(Build build) {
-  if (build == Build::kFast) return {};
+/// What a candidate is compiled with beside flags(). Most of a kernel's time goes into compiling it, and -O2
+/// makes it no faster. The checker stands for the sanitizers' libraries.
+std::vector<std::string> candidate_flags(const Recipe& recipe) {
+  std::vector<std::string> out = flags(recipe.build);
+  out.insert(out.end(), {"-O1", "-finline-functions", "-finline-small-functions"});
+  if (recipe.all_headers) out.push_back("-DLEAP_ALL_HEADERS");
+  if (recipe.build == Build::kFast) return out;
   // Structures that go by value into functions are seen only where those are inlined.
-  return {"-O1",
-          "-finline-functions",
-          "-finline-small-functions",
-          "--param=max-inline-insns-auto=60",
-          "--param=early-inlining-insns=40",
-          "-g1",
-          "-gdwarf-4",
-          "-fno-aggressive-loop-optimizations",
-          "-fsanitize=thread,bounds,alignment",
-          "--param=tsan-instrument-func-entry-exit=0",
-          "--param=tsan-distinguish-volatile=1"};
+  out.insert(out.end(), {"--param=max-inline-insns-auto=60", "--param=early-inlining-insns=40",
+                         "-fno-aggressive-loop-optimizations", "-fsanitize=thread,bounds,alignment",
+                         "--param=tsan-instrument-func-entry-exit=0", "--param=tsan-distinguish-volatile=1"});
+  if (recipe.lines) out.insert(out.end(), {"-g1", "-gdwarf-4"});
+  return out;
 }
 
-std::string directory(Build build) {
-  return build == Build::kChecked ? "checked" : "fast";
+std::string directory(const Recipe& recipe) {
+  return std::string(recipe.build == Build::kChecked ? "checked" : "fast") +
+         (recipe.all_headers ? "_all" : "") + (recipe.lines ? "_lines" : "");
 }
+
+std::vector<Recipe> recipes() {
+  std::vector<Recipe> out;
+  for (const bool all : {false, true}) {
+    out.push_back({Build::kFast, all, false});
+    for (const bool lines : {false, true}) out.push_back({Build::kChecked, all, lines});
+  }
+  return out;
+}
+
+// One section of each kind: the linker has less to look at, for every candidate.
+constexpr const char* kMerge = R"(SECTIONS {
+  .preinit_array 0 : { KEEP(*(.preinit_array)) }
+  .init_array 0 : { KEEP(*(SORT_BY_INIT_PRIORITY(.init_array.*) .init_array)) }
+  .text 0 : { *(.text .text.*) }
+  .rodata 0 : { *(.rodata .rodata.*) }
+  .data.rel.ro 0 : { *(.data.rel.ro .data.rel.ro.*) }
+  .data 0 : { *(.data .data.*) }
+  .bss 0 : { *(.bss .bss.*) *(COMMON) }
+  .tdata 0 : { *(.tdata .tdata.*) }
+  .tbss 0 : { *(.tbss .tbss.*) }
+  .gcc_except_table 0 : { *(.gcc_except_table .gcc_except_table.*) }
+  .eh_frame 0 : { *(.eh_frame) }
+  /DISCARD/ : { *(.comment) *(.note.*) *(.debug*) }
+}
+)";
+constexpr const char* kMergeFile = "runtime/merge.ld";
+constexpr const char* kLinkBegin = "link_begin.txt";
+constexpr const char* kLinkEnd = "link_end.txt";
 
 }  // namespace
 
@@ -122,52 +148,85 @@ const std::vector<SourceFile>& toolchain() {
       out.push_back({"include/" + name, "#pragma once\n#include \"leap_cuda.h\"\n" +
                                             (target.empty() ? "" : "#include \"" + target + "\"\n")});
     // Stands beside the precompiled header, for what includes it again.
-    for (const Build build : {Build::kFast, Build::kChecked})
-      out.push_back({directory(build) + "/leap_cuda.h", "#include_next <leap_cuda.h>\n"});
+    for (const Recipe& recipe : recipes())
+      out.push_back({directory(recipe) + "/leap_cuda.h", "#include_next <leap_cuda.h>\n"});
     // One translation unit: it is compiled once anyway.
     std::string all;
     for (const SourceFile& file : embedded_files())
       if (file.path.rfind("runtime/", 0) == 0 && file.path.rfind(".cpp") == file.path.size() - 4)
         all += "#include \"" + file.path.substr(8) + "\"\n";
     out.push_back({"runtime/all.cc", all});
+    out.push_back({kMergeFile, kMerge});
     return out;
   }();
   return files;
 }
 
-std::vector<std::string> prepared_files(Build build) {
-  return {directory(build) + "/leap_cuda.h.gch", directory(build) + "/runtime.o"};
+Prepared header_of(const Recipe& recipe) {
+  const std::string file = directory(recipe) + "/leap_cuda.h.gch";
+  auto command = candidate_flags(recipe);
+  command.insert(command.end(), {"-Iinclude", "-x", "c++-header", "include/leap_cuda.h", "-o", file});
+  return {{file}, {command}};
 }
 
-std::vector<std::vector<std::string>> prepare_commands(Build build) {
-  std::vector<std::vector<std::string>> out;
-  const auto files = prepared_files(build);
-  out.push_back({"/bin/mkdir", "-p", directory(build)});
-  auto header = flags(build);
-  for (const std::string& flag : checks(build)) header.push_back(flag);
-  header.insert(header.end(), {"-Iinclude", "-x", "c++-header", "include/leap_cuda.h", "-o", files[0]});
-  out.push_back(header);
-  auto runtime = flags(build);
-  if (build == Build::kChecked) runtime.push_back("-O2");
-  runtime.insert(runtime.end(),
-                 {"-Iinclude", "-Iruntime", "-x", "c++", "-c", "runtime/all.cc", "-o", files[1]});
-  out.push_back(runtime);
-  return out;
+Prepared runtime_of(Build build) {
+  const std::string file = directory({build, false, false}) + "/runtime.o";
+  auto command = flags(build);
+  command.insert(command.end(),
+                 {"-O2", "-Iinclude", "-Iruntime", "-x", "c++", "-c", "runtime/all.cc", "-o", file});
+  return {{file}, {command}};
 }
 
-std::vector<std::string> compile_command(Build build, const std::string& source, const std::string& object) {
-  auto out = flags(build);
-  for (const std::string& flag : checks(build)) out.push_back(flag);
-  out.insert(out.end(), {"-I" + directory(build), "-Iinclude", "-include", "leap_cuda.h", "-x", "c++", "-c",
+Prepared base_of(Build build, const std::vector<std::string>& objects, const std::string& name) {
+  std::vector<std::string> command = {
+      kCompiler, "-r", "-nostdlib", std::string("-Wl,--force-group-allocation,-x,-T,") + kMergeFile,
+      "-o",      name};
+  command.insert(command.end(), objects.begin(), objects.end());
+  command.insert(command.end(), {runtime_of(build).files[0], "-l:libstdc++.a", "-l:libgcc_eh.a",
+                                 "-l:libgcc.a", "-l:libc_nonshared.a"});
+  return {{name}, {command}};
+}
+
+Prepared link_words() {
+  const auto print = [](const char* names, const char* file) {
+    return std::string("for f in ") + names + "; do " + kCompiler + " -print-file-name=$f || exit 1; done >" +
+           file;
+  };
+  return {{kLinkBegin, kLinkEnd},
+          {{"/bin/sh", "-c", print("Scrt1.o crti.o crtbeginS.o", kLinkBegin)},
+           {"/bin/sh", "-c",
+            print("libstdc++.a libgcc_eh.a libgcc.a libc_nonshared.a libm.so.6 libc.so.6 crtendS.o crtn.o",
+                  kLinkEnd)}}};
+}
+
+std::vector<std::string> compile_command(const Recipe& recipe, const std::string& source,
+                                         const std::string& object) {
+  auto out = candidate_flags(recipe);
+  out.insert(out.end(), {"-I" + directory(recipe), "-Iinclude", "-include", "leap_cuda.h", "-x", "c++", "-c",
                          source, "-o", object});
   return out;
 }
 
-std::vector<std::string> link_command(Build build, const std::vector<std::string>& objects,
+// Not by way of g++, which would spend as much time again.
+std::vector<std::string> link_command(const std::string& base, const std::vector<std::string>& objects,
                                       const std::string& program) {
-  std::vector<std::string> out = {kCompiler, "-pthread", "-fuse-ld=gold", "-o", program};
+  std::vector<std::string> out = {
+    "/usr/bin/ld.gold",
+    "-pie",
+    "--eh-frame-hdr",
+    "-dynamic-linker",
+#if defined(__aarch64__)
+    "/lib/ld-linux-aarch64.so.1",
+#else
+    "/lib64/ld-linux-x86-64.so.2",
+#endif
+    "-o",
+    program,
+    std::string("@") + kLinkBegin,
+    base
+  };
   out.insert(out.end(), objects.begin(), objects.end());
-  out.push_back(prepared_files(build)[1]);
+  out.push_back(std::string("@") + kLinkEnd);
   return out;
 }
 
@@ -218,10 +277,8 @@ std::string version() {
   static const std::string value = [] {
     std::string all = "1";
     for (const SourceFile& file : toolchain()) all += file.path + '\0' + file.text + '\0';
-    for (const Build build : {Build::kFast, Build::kChecked}) {
-      for (const std::string& flag : flags(build)) all += flag + '\0';
-      for (const std::string& flag : checks(build)) all += flag + '\0';
-    }
+    for (const Recipe& recipe : recipes())
+      for (const std::string& flag : candidate_flags(recipe)) all += flag + '\0';
     return sha256(all).substr(0, 16);
   }();
   return value;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cudacpu/cudacpu.hpp"
+#include "cudacpu/needs.hpp"
 #include "cudacpu/ptx.hpp"
 #include "cudacpu/tokens.hpp"
 
@@ -47,7 +48,7 @@ class Translator {
     }
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Finding& a, const Finding& b) { return a.line < b.line; });
-    return {t_.join(), findings_};
+    return {t_.join(), findings_, false};
   }
 
  private:
@@ -707,6 +708,7 @@ class Translator {
 
 Translation translate(std::string_view source, const Profile& profile) {
   Translation out = Translator(source, profile).run();
+  out.all_headers = needs_all_headers(source);
   const std::string arch = std::to_string(profile.cuda_arch);
   out.text = "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ " + arch + "\n#line 1 \"solution.cpp\"\n" +
              out.text + "\n";

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,36 @@
 namespace leap::verify {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kDigest = 16;
+
+/// Finds damage, not malice: who can write here can write a right one too. Four products at once, as fast as
+/// bytes are read.
+std::string checksum(std::string_view bytes) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t lanes[4] = {bytes.size(), 1, 2, 3};
+  const auto add = [&](std::size_t lane, std::uint64_t word) {
+    std::uint64_t& h = lanes[lane];
+    h = (h ^ word) * kPrime;
+    h ^= h >> 29;
+  };
+  std::size_t at = 0;
+  for (; at + 32 <= bytes.size(); at += 32)
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at + 8 * lane, 8);
+      add(lane, word);
+    }
+  for (; at < bytes.size(); ++at) add(at % 4, static_cast<unsigned char>(bytes[at]));
+  for (std::size_t lane = 1; lane < 4; ++lane) add(0, lanes[lane]);
+  char text[kDigest + 1];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(lanes[0]));
+  return text;
+}
+
+}  // namespace
 
 Cache::Cache(std::string directory, std::function<void(const std::string&)> warn)
     : directory_(std::move(directory)), warn_(std::move(warn)) {
@@ -35,12 +67,12 @@ std::optional<std::string> Cache::get(const std::string& kind, const std::string
   if (!file) return {};
   file.seekg(0, std::ios::end);
   const std::streamoff size = file.tellg();
-  if (size < 64) return {};
+  if (size < static_cast<std::streamoff>(kDigest)) return {};
   file.seekg(0);
-  std::string digest(64, '\0'), bytes(static_cast<std::size_t>(size) - 64, '\0');
-  file.read(digest.data(), 64);
+  std::string digest(kDigest, '\0'), bytes(static_cast<std::size_t>(size) - kDigest, '\0');
+  file.read(digest.data(), kDigest);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file || digest != sha256(bytes)) return {};
+  if (!file || digest != checksum(bytes)) return {};
   return bytes;
 }
 
@@ -54,7 +86,7 @@ void Cache::put(const std::string& kind, const std::string& key, const std::stri
   errno = 0;
   {
     std::ofstream file(aside, std::ios::binary);
-    file << sha256(bytes) << bytes;
+    file << checksum(bytes) << bytes;
     file.close();
     written = static_cast<bool>(file);
   }

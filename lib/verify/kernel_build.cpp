@@ -1,6 +1,7 @@
 #include "verify/kernel_build.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "cudacpu/front_end.hpp"
+#include "cudacpu/needs.hpp"
 
 namespace leap::verify {
 
@@ -20,6 +22,8 @@ extern const char kKernelDriver[];
 namespace kernel {
 
 using cudacpu::Build;
+using cudacpu::Prepared;
+using cudacpu::Recipe;
 using sandbox::Child;
 using sandbox::End;
 using sandbox::Ended;
@@ -32,7 +36,7 @@ constexpr const char* kOwn = "solution.cpp";      // the candidate's own, for th
 constexpr const char* kCuda = "solution.cu";      // the same, for the front end
 constexpr const char* kFrontEndWords = "leap_front_end.txt";
 constexpr const char* kEntry = "leap_main.cpp";  // includes the source
-constexpr const char* kDriverFile = "leap_driver.cpp";
+constexpr std::size_t kMostLaid = 32u << 20;     // a larger file is written for longer than it saves
 
 /// Compares types without looking at const of a pointee and __restrict__.
 constexpr const char* kEntryHeader = R"(#pragma once
@@ -70,11 +74,23 @@ std::optional<Cache> user_store() {
     path += part;
     if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return {};
   }
+  // Compilers of candidates load what lies there: nobody else may have put it.
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return {};
   try {
     return Cache(path);
   } catch (const Error&) {
     return {};
   }
+}
+
+bool is_of_runtime(const cudacpu::SourceFile& file) {
+  return file.path.rfind("runtime/", 0) == 0;
+}
+
+std::string base_name(Build build, const std::string& driver) {
+  return "leap_base_" + driver + (build == Build::kFast ? "_fast.o" : "_checked.o");
 }
 
 std::string joined(const std::vector<std::string>& command) {
@@ -196,26 +212,23 @@ Child Workshop::child_of(const std::vector<std::vector<std::string>>& commands) 
   child.limits.wall_s = 4 * kCompilerCpuS;
   child.limits.memory_mb = 3072;
   child.limits.file_mb = 512;
-  for (const auto& file : cudacpu::toolchain()) child.files.emplace_back(file.path, file.text);
+  for (const auto& file : cudacpu::toolchain())
+    if (!is_of_runtime(file)) child.files.emplace_back(file.path, file.text);
   child.files.emplace_back("leap_entry.h", kEntryHeader);
   return child;
 }
 
-/// Names and contents of a build's prepared files, the drivers' objects too.
-std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build build) {
-  auto commands = cudacpu::prepare_commands(build);
-  auto files = cudacpu::prepared_files(build);
-  const std::string suffix = build == Build::kFast ? "fast" : "checked";
-  std::vector<std::string> drivers = {"driver"};
-  if (build == Build::kFast) drivers.push_back("reference");
-  for (const std::string& driver : drivers) {
-    const std::string object = "leap_" + driver + "_" + suffix + ".o";
-    commands.push_back({"/usr/bin/g++", "-std=c++20", "-O2", "-Iinclude", "-I.", "-c",
-                        driver == "driver" ? kDriverFile : "leap_reference.cpp", "-o", object});
-    files.push_back(object);
+/// Names and contents of prepared files.
+Workshop::Files Workshop::make_prepared(const std::string& name, const std::vector<Prepared>& steps,
+                                        const Files& sources) {
+  std::vector<std::string> files;
+  std::vector<std::vector<std::string>> commands;
+  for (const Prepared& step : steps) {
+    files.insert(files.end(), step.files.begin(), step.files.end());
+    commands.insert(commands.end(), step.commands.begin(), step.commands.end());
   }
-  const std::string key = version() + toolchain_stamp() + suffix;
-  std::vector<std::pair<std::string, std::string>> out;
+  const std::string key = version() + toolchain_stamp() + name;
+  Files out;
   const Cache* store = cache_ ? cache_ : own_store_ ? &*own_store_ : nullptr;
   for (const std::string& file : files) {
     if (!store) break;
@@ -230,9 +243,9 @@ std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build b
   Child child = child_of(commands);
   child.limits.cpu_s = 300;
   child.limits.wall_s = 600;
-  child.files.emplace_back("frames.h", kFrames);
-  child.files.emplace_back(kDriverFile, kKernelDriver);
-  child.files.emplace_back("leap_reference.cpp", std::string("#define LEAP_REFERENCE\n") + kKernelDriver);
+  for (const auto& file : cudacpu::toolchain())
+    if (is_of_runtime(file)) child.files.emplace_back(file.path, file.text);
+  child.files.insert(child.files.end(), sources.begin(), sources.end());
   for (int attempt = 0;; ++attempt) {
     try {
       auto box = pool_.fresh();
@@ -254,30 +267,51 @@ std::vector<std::pair<std::string, std::string>> Workshop::make_prepared(Build b
   }
 }
 
-void Workshop::prepare(Build build) {
-  std::lock_guard lock(mutex_);
-  if (prepared_.count(build)) return;
-  auto files = make_prepared(build);
-  if (mode_ == sandbox::Mode::kNone) {
-    // Laid into the directory of every compilation, but for the header: it is larger than what it saves.
-    files.erase(std::remove_if(files.begin(), files.end(),
-                               [](const auto& file) { return file.second.size() > (16u << 20); }),
-                files.end());
-    prepared_[build] = std::move(files);
-    return;
+void Workshop::prepare(const std::string& name, const std::vector<Prepared>& steps, const Files& sources) {
+  if (!prepared_.insert(name).second) return;
+  try {
+    for (auto& [file, bytes] : make_prepared(name, steps, sources)) {
+      if (mode_ != sandbox::Mode::kNone)
+        pool_.share(file, bytes);
+      else if (bytes.size() < kMostLaid)
+        laid_.emplace_back(file, std::move(bytes));
+    }
+  } catch (...) {
+    prepared_.erase(name);
+    throw;
   }
-  for (const auto& [name, bytes] : files) pool_.share(name, bytes);
-  prepared_[build];
+}
+
+/// All that compiling and linking by a recipe takes.
+void Workshop::prepare(const Recipe& recipe) {
+  std::lock_guard lock(mutex_);
+  prepare("link", {cudacpu::link_words()}, {});
+  const Prepared header = cudacpu::header_of(recipe);
+  prepare(header.files[0], {header}, {});
+  const bool fast = recipe.build == Build::kFast;
+  Prepared bases = cudacpu::runtime_of(recipe.build);
+  bases.files.clear();
+  for (const char* driver : {"driver", "reference"}) {
+    const std::string source = std::string("leap_") + driver;
+    if (!fast && source != "leap_driver") continue;
+    bases.commands.push_back({"/usr/bin/g++", "-std=c++20", "-O2", "-Iinclude", "-I.", "-c", source + ".cpp",
+                              "-o", source + ".o"});
+    const Prepared base = cudacpu::base_of(recipe.build, {source + ".o"}, base_name(recipe.build, driver));
+    bases.files.push_back(base.files[0]);
+    bases.commands.insert(bases.commands.end(), base.commands.begin(), base.commands.end());
+  }
+  prepare(fast ? "fast" : "checked", {bases},
+          {{"frames.h", kFrames},
+           {"leap_driver.cpp", kKernelDriver},
+           {"leap_reference.cpp", std::string("#define LEAP_REFERENCE\n") + kKernelDriver}});
 }
 
 Program Workshop::compile(const Job& job) {
-  prepare(job.build);
+  prepare(job.recipe);
   Program program;
-  const std::string suffix = job.build == Build::kFast ? "fast" : "checked";
-  const std::string driver = job.function == "solve" ? "leap_driver_" : "leap_reference_";
-  Child child =
-      child_of({cudacpu::compile_command(job.build, kEntry, "solution.o"),
-                cudacpu::link_command(job.build, {driver + suffix + ".o", "solution.o"}, "program")});
+  const std::string base = base_name(job.recipe.build, job.function == "solve" ? "driver" : "reference");
+  Child child = child_of({cudacpu::compile_command(job.recipe, kEntry, "solution.o"),
+                          cudacpu::link_command(base, {"solution.o"}, "program")});
   child.files.emplace_back(kSource, job.text);
   child.files.emplace_back(kOwn, job.own);
   const std::string clang = job.front_end ? cudacpu::front_end_compiler() : "";
@@ -291,7 +325,7 @@ Program Workshop::compile(const Job& job) {
   child.files.emplace_back(kEntry, entry_of(*job.check, job.function));
   {
     std::lock_guard lock(mutex_);
-    for (const auto& file : prepared_[job.build]) child.files.push_back(file);
+    child.files.insert(child.files.end(), laid_.begin(), laid_.end());
   }
   Lease lease(pool_);
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -333,8 +367,7 @@ Program Workshop::compile(const Job& job) {
 /// Out of the cache, where it is there.
 Program Workshop::compile_kept(const Job& job) {
   if (!cache_) return compile(job);
-  const std::string key = version() + toolchain_stamp() +
-                          (job.build == Build::kFast ? "fast\n" : "checked\n") +
+  const std::string key = version() + toolchain_stamp() + cudacpu::header_of(job.recipe).files[0] + '\n' +
                           entry_of(*job.check, job.function) + job.text;
   if (auto bytes = cache_->get("kernel program", key)) {
     Program program;
@@ -348,7 +381,7 @@ Program Workshop::compile_kept(const Job& job) {
 }
 
 Program Workshop::candidate(const Check& check, const std::string& source, const cudacpu::Profile& profile,
-                            Build build, bool front_end) {
+                            Build build, bool lines) {
   const auto translation = cudacpu::translate(source, profile);
   if (!translation.findings.empty()) {
     Program program;
@@ -356,12 +389,18 @@ Program Workshop::candidate(const Check& check, const std::string& source, const
     refuse(translation.findings, program);
     return program;
   }
-  return compile_kept({build, translation.text, source, "solve", &check, front_end});
+  const bool front_end = build == Build::kChecked && !lines && cudacpu::needs_front_end(source);
+  return compile_kept(
+      {{build, translation.all_headers, lines}, translation.text, source, "solve", &check, front_end});
 }
 
 Program Workshop::reference(const Check& check) {
-  return compile_kept({Build::kFast, "#line 1 \"" + std::string(kOwn) + "\"\n" + check.reference,
-                       check.reference, "reference", &check, false});
+  return compile_kept({{Build::kFast, cudacpu::needs_all_headers(check.reference), false},
+                       "#line 1 \"" + std::string(kOwn) + "\"\n" + check.reference,
+                       check.reference,
+                       "reference",
+                       &check,
+                       false});
 }
 
 }  // namespace kernel

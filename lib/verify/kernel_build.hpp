@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,17 @@
 
 namespace leap::verify::kernel {
 
-/// Makes precompiled header, runtime and driver when a build is first asked for, and shares them, sealed,
+/// Makes precompiled headers, and driver and runtime, when they are first asked for, and shares them, sealed,
 /// with all compilers. Safe to use from several threads at once.
 class Workshop {
  public:
   /// `cache` may be null. It outlives this.
   Workshop(sandbox::Mode mode, const Cache* cache);
 
-  /// A program that runs trials of the candidate. `failed` may also be interface_error.
-  /// `front_end`: also look for what only a CUDA compiler refuses.
+  /// A program that runs trials of the candidate. `failed` may also be interface_error. The checked build is
+  /// also looked through for what only a CUDA compiler refuses. `lines`: its reports name lines.
   Program candidate(const Check& check, const std::string& source, const cudacpu::Profile& profile,
-                    cudacpu::Build build, bool front_end);
+                    cudacpu::Build build, bool lines);
   Program reference(const Check& check);
 
   /// What programs depend on besides their text.
@@ -33,14 +34,17 @@ class Workshop {
 
  private:
   struct Job {
-    cudacpu::Build build;
+    cudacpu::Recipe recipe;
     std::string text, own, function;  ///< `own`: the text before its translation
     const Check* check;
     bool front_end = false;  ///< also what a CUDA compiler would refuse
   };
 
-  void prepare(cudacpu::Build build);
-  std::vector<std::pair<std::string, std::string>> make_prepared(cudacpu::Build build);
+  void prepare(const cudacpu::Recipe& recipe);
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  void prepare(const std::string& name, const std::vector<cudacpu::Prepared>& steps, const Files& sources);
+  Files make_prepared(const std::string& name, const std::vector<cudacpu::Prepared>& steps,
+                      const Files& sources);
   Program compile(const Job& job);
   Program compile_kept(const Job& job);
   sandbox::Child child_of(const std::vector<std::vector<std::string>>& commands) const;
@@ -50,7 +54,8 @@ class Workshop {
   std::optional<Cache> own_store_;  ///< of prepared files, where there is no cache
   Pool pool_;
   std::mutex mutex_;
-  std::map<cudacpu::Build, std::vector<std::pair<std::string, std::string>>> prepared_;
+  std::set<std::string> prepared_;
+  Files laid_;  ///< where nothing can be shared: into the directory of every compilation
 };
 
 /// The program around solution.cpp, which defines `function`: the entry through which the driver calls it.

@@ -151,8 +151,19 @@ void Judge::run_from(Case& one, Kind& kind, std::size_t first) {
 
 /// Builds a candidate and runs its trials. False where it does not compile.
 bool Judge::run_kind(Case& one, Kind& kind) {
-  kind.program = workshop_.candidate(one.problem.check(), one.code.text, profile_, kind.build,
-                                     kind.build == Build::kChecked);
+  if (!build_and_run(one, kind, false)) return false;
+  const bool reports = std::any_of(kind.runs.begin(), kind.runs.end(),
+                                   [](const TrialRun& run) { return !run.reports.empty(); });
+  if (kind.build != Build::kChecked || !reports) return true;
+  // Once more with what lines need, which is too much for all that have nothing to report. It only explains.
+  Kind explained{kind.build, kind.trials, kind.order};
+  if (build_and_run(one, explained, true) && (explained.failed() || !kind.failed()))
+    kind = std::move(explained);
+  return true;
+}
+
+bool Judge::build_and_run(Case& one, Kind& kind, bool lines) {
+  kind.program = workshop_.candidate(one.problem.check(), one.code.text, profile_, kind.build, lines);
   one.outcome.compile_s += kind.program.compile_s;
   if (!kind.program.failed.empty()) return false;
   // With --all, a process that ended in a trial is followed by another one.

@@ -40,6 +40,7 @@ class Judge {
   struct Case;
 
   bool run_kind(Case& one, Kind& kind);
+  bool build_and_run(Case& one, Kind& kind, bool lines);
   void run_from(Case& one, Kind& kind, std::size_t first);
   RunSettings settings_of(const Case& one, const Kind& kind) const;
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cudacpu/front_end.hpp"
+#include "cudacpu/needs.hpp"
 
 using namespace leap::cudacpu;
 
@@ -33,7 +34,10 @@ class FrontEnd {
     command += " 2>messages";
     (void)!std::system(command.c_str());
     std::ifstream in(directory_ / "messages");
-    return front_end_findings(std::string{std::istreambuf_iterator<char>(in), {}}, "k.cu");
+    auto findings = front_end_findings(std::string{std::istreambuf_iterator<char>(in), {}}, "k.cu");
+    INFO(source);
+    CHECK((findings.empty() || needs_front_end(source)));
+    return findings;
   }
 
  private:
@@ -137,4 +141,57 @@ TEST_CASE("what nvcc takes is not refused", "[cudacpu]") {
     CAPTURE(source);
     for (const Finding& finding : pass(source)) FAIL_CHECK(finding.line << ": " << finding.message);
   }
+}
+
+TEST_CASE("most sources are known to be right without the front end, by their words", "[cudacpu]") {
+  const std::string begin = R"(
+#include <cuda_runtime.h>
+#define BLOCK 256
+#define CHECK(call) do { if ((call) != cudaSuccess) { fprintf(stderr, "failed"); exit(1); } } while (0)
+constexpr int kTile = 16;
+const float kScale = 2.0f;
+__constant__ float weights[4] = {1, 2, 3, 4};
+struct Pair { float value; int index; };
+template <typename T, int N = 4>
+__device__ __forceinline__ T twice(T x) { return x + x; }
+__host__ __device__ inline int up(int a, int b) { return (a + b - 1) / b; }
+template <typename T>
+__global__ void __launch_bounds__(BLOCK, 2) k(const T* x, T* y, int n) {
+  __shared__ float tile[kTile][kTile + 1];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < up(n, 1)) y[i] = twice(x[i]) * kScale * weights[i % 4];
+}
+)";
+  const std::string solve = "extern \"C\" void solve(const float* x, float* y, int n) {\n";
+  const std::string run = "  k<float><<<up(n, BLOCK), BLOCK>>>(x, y, n);\n  CHECK(cudaGetLastError());\n}\n";
+  CHECK_FALSE(needs_front_end(begin + solve + run));
+  for (const char* more :
+       {"float host(float x) { return x; }\n__device__ float f(float x) { return host(x); }\n",
+        "float host(float x) { return x; }\n#define F(x) host(x)\n__device__ float f(float x) { return F(x); "
+        "}\n",
+        "float table[4];\n__device__ float f(int i) { return table[i]; }\n",
+        "static int calls = 0, more = 0;\n__device__ float f(int i) { return more; }\n",
+        "const float* p;\n__device__ float f(int i) { return p[i]; }\n",
+        "__device__ float f(float x) { return x; }\nfloat host() { return f(1); }\n",
+        "__global__ int g(int* x) { return 1; }\n", "void host() { __shared__ int x[4]; }\n",
+        "struct S { S() {} int x; };\n__device__ int f() { return S().x; }\n",
+        "struct S { int x; int get() { return x; } };\n__device__ int f(S s) { return s.get(); }\n",
+        "__device__ void f() { std::vector<int> v; }\n", "__device__ void f() { printf(\"\"); rand(); }\n",
+        "int start();\n__device__ int first = start();\n", "void host() { k<float>(nullptr, nullptr, 1); }\n",
+        "float host(float x) { return x; }\ntemplate <float (*F)(float)> __global__ void g(float* y) { *y = "
+        "F(1); }\n"
+        "void run(float* y) { g<host><<<1, 1>>>(y); }\n"}) {
+    INFO(more);
+    CHECK(needs_front_end(begin + more + solve + run));
+  }
+}
+
+TEST_CASE("headers that few candidates need are for those alone", "[cudacpu]") {
+  for (const char* source : {"__global__ void k() {}", "#include <cmath>\n#include <cuda_fp16.h>\nint x;",
+                             "float f(float a) { return std::max(a, std::sqrt(a)); }"})
+    CHECK_FALSE(needs_all_headers(source));
+  for (const char* source :
+       {"#include <vector>\n", "#include <cub/cub.cuh>\n", "std::vector<int> v;", "using namespace std;",
+        "namespace s = std;", "auto t = std::chrono::steady_clock::now();"})
+    CHECK(needs_all_headers(source));
 }

@@ -1,19 +1,25 @@
 // The room cudacpu from the command line, for tests and benchmarks: toolchain DIR | translate SOURCE ARCH |
-// commands prepare BUILD | commands compile BUILD SOURCE OBJECT | commands link BUILD PROGRAM OBJECT.. |
-// version
+// commands prepare RECIPE | commands compile RECIPE SOURCE OBJECT | commands link RECIPE PROGRAM OBJECT.. |
+// needs SOURCE | version. RECIPE: fast or checked, with _all (headers) and _lines.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include "cudacpu/cudacpu.hpp"
+#include "cudacpu/needs.hpp"
 
 using namespace leap::cudacpu;
 
 namespace {
 
-Build build_of(const std::string& name) {
-  return name == "checked" ? Build::kChecked : Build::kFast;
+Recipe recipe_of(const std::string& name) {
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return {has("checked") ? Build::kChecked : Build::kFast, has("_all"), has("_lines")};
+}
+
+std::string base_name(const Recipe& recipe) {
+  return recipe.build == Build::kChecked ? "checked_base.o" : "fast_base.o";
 }
 
 void print(const std::vector<std::string>& command) {
@@ -41,11 +47,19 @@ int main(int argc, char** argv) {
       std::cerr << finding.line << ": " << finding.status << ": " << finding.message << '\n';
     return translation.findings.empty() ? 0 : 1;
   } else if (words[0] == "commands" && words.at(1) == "prepare") {
-    for (const auto& command : prepare_commands(build_of(words.at(2)))) print(command);
+    const Recipe recipe = recipe_of(words.at(2));
+    for (const Prepared& one : {header_of(recipe), runtime_of(recipe.build),
+                                base_of(recipe.build, {}, base_name(recipe)), link_words()})
+      for (const auto& command : one.commands) print(command);
   } else if (words[0] == "commands" && words.at(1) == "compile") {
-    print(compile_command(build_of(words.at(2)), words.at(3), words.at(4)));
+    print(compile_command(recipe_of(words.at(2)), words.at(3), words.at(4)));
   } else if (words[0] == "commands" && words.at(1) == "link") {
-    print(link_command(build_of(words.at(2)), {words.begin() + 4, words.end()}, words.at(3)));
+    print(link_command(base_name(recipe_of(words.at(2))), {words.begin() + 4, words.end()}, words.at(3)));
+  } else if (words[0] == "needs") {
+    std::ifstream in(words.at(1));
+    const std::string source{std::istreambuf_iterator<char>(in), {}};
+    std::cout << (needs_all_headers(source) ? "all_headers " : "")
+              << (needs_front_end(source) ? "front_end" : "") << '\n';
   } else if (words[0] == "version") {
     std::cout << version() << '\n';
   } else {

@@ -1,5 +1,5 @@
-// CUDA C++ for a C++ compiler: what <cuda_runtime.h> declares. Compiled once, ahead of candidates; standard headers are
-// here as far as they make no compilation slower (<string> and <iostream> do, by what they instantiate anew).
+// CUDA C++ for a C++ compiler: what <cuda_runtime.h> declares. Compiled once, ahead of candidates. Most of them
+// get by with few of the standard headers; the others make every compilation slower, by what they instantiate anew.
 #pragma once
 
 // Without the special functions of C++17, which every compilation would instantiate anew.
@@ -10,23 +10,29 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cfloat>
-#include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
+#ifdef LEAP_ALL_HEADERS
+#include <array>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <tuple>
 #include <vector>
+#endif
 
 #include "leap_cuda/half.h"
 #include "leap_cuda/groups.h"

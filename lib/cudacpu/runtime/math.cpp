@@ -111,3 +111,46 @@ LEAP_MODE(rd, FE_DOWNWARD)
 #undef LEAP_MODE
 #undef LEAP_UNARY
 #undef LEAP_BINARY
+
+namespace leap_cuda {
+namespace {
+
+template <class F>
+unsigned by_parts(unsigned a, unsigned b, int bits, F operation) {
+  const unsigned mask = bits == 16 ? 0xffffu : 0xffu;
+  unsigned out = 0;
+  for (int i = 0; i < 32; i += bits)
+    out |= (static_cast<unsigned>(operation(a >> i & mask, b >> i & mask)) & mask) << i;
+  return out;
+}
+
+}  // namespace
+}  // namespace leap_cuda
+
+#define LEAP_PARTS(NAME, BITS, T, EXPRESSION)                           \
+  unsigned NAME(unsigned a, unsigned b) {                               \
+    return leap_cuda::by_parts(a, b, BITS, [](unsigned p, unsigned q) { \
+      const int x = static_cast<T>(p), y = static_cast<T>(q);           \
+      return EXPRESSION;                                                \
+    });                                                                 \
+  }
+LEAP_PARTS(__vadd4, 8, unsigned char, x + y)
+LEAP_PARTS(__vadd2, 16, unsigned short, x + y)
+LEAP_PARTS(__vsub4, 8, unsigned char, x - y)
+LEAP_PARTS(__vsub2, 16, unsigned short, x - y)
+LEAP_PARTS(__vaddss4, 8, signed char, x + y > 127 ? 127 : x + y < -128 ? -128 : x + y)
+LEAP_PARTS(__vaddus4, 8, unsigned char, x + y > 255 ? 255 : x + y)
+LEAP_PARTS(__vsubss4, 8, signed char, x - y > 127 ? 127 : x - y < -128 ? -128 : x - y)
+LEAP_PARTS(__vsubus4, 8, unsigned char, x - y < 0 ? 0 : x - y)
+LEAP_PARTS(__vmaxs4, 8, signed char, x > y ? x : y)
+LEAP_PARTS(__vmaxu4, 8, unsigned char, x > y ? x : y)
+LEAP_PARTS(__vmins4, 8, signed char, x < y ? x : y)
+LEAP_PARTS(__vminu4, 8, unsigned char, x < y ? x : y)
+LEAP_PARTS(__vabsdiffu4, 8, unsigned char, x > y ? x - y : y - x)
+LEAP_PARTS(__vcmpeq4, 8, unsigned char, x == y ? 255 : 0)
+LEAP_PARTS(__vcmpne4, 8, unsigned char, x != y ? 255 : 0)
+LEAP_PARTS(__vcmpgtu4, 8, unsigned char, x > y ? 255 : 0)
+LEAP_PARTS(__vcmpgts4, 8, signed char, x > y ? 255 : 0)
+LEAP_PARTS(__vseteq4, 8, unsigned char, x == y)
+LEAP_PARTS(__vavgu4, 8, unsigned char, (x + y + 1) >> 1)
+#undef LEAP_PARTS

@@ -50,13 +50,7 @@ LEAP_UNCHECKED __attribute__((noinline)) T atomic_change(T* at, F change, int li
 }
 
 // Threads that try again and again let others run.
-inline thread_local unsigned failed_tries = 0;
-inline void tried_in_vain() {
-  if (++failed_tries >= 16) {
-    failed_tries = 0;
-    yield();
-  }
-}
+void tried_in_vain();
 
 template <class T>
 LEAP_UNCHECKED __attribute__((noinline)) T atomic_compare(T* at, T expected, T value, int line) {
@@ -78,113 +72,37 @@ inline bool same_bits(const T& a, const T& b) {
   return __builtin_memcmp(static_cast<const void*>(&a), static_cast<const void*>(&b), sizeof(T)) == 0;
 }
 
-/// Reads by way of an atomic that changes nothing are how threads wait.
-template <class T>
-inline void maybe_waits(T operand) {
-  if (operand == T(0)) tried_in_vain();
-}
-
-#define LEAP_ATOMIC_BUILTIN(NAME, BUILTIN)                                    \
-  template <class T>                                                          \
-  LEAP_UNCHECKED __attribute__((noinline)) T NAME(T* at, T value, int line) { \
-    LEAP_ATOMIC_ACCESS(at);                                                   \
-    return BUILTIN(at, value, __ATOMIC_SEQ_CST);                              \
-  }
-LEAP_ATOMIC_BUILTIN(builtin_add, __atomic_fetch_add)
-LEAP_ATOMIC_BUILTIN(builtin_and, __atomic_fetch_and)
-LEAP_ATOMIC_BUILTIN(builtin_or, __atomic_fetch_or)
-LEAP_ATOMIC_BUILTIN(builtin_xor, __atomic_fetch_xor)
-LEAP_ATOMIC_BUILTIN(builtin_exchange, __atomic_exchange_n)
-#undef LEAP_ATOMIC_BUILTIN
-
 }  // namespace leap_cuda
 
-#define LEAP_ATOMIC_INTEGER(T)                                   \
-  inline T atomicAdd(T* at, T v, LEAP_LINE) {                    \
-    leap_cuda::maybe_waits(v);                                   \
-    return leap_cuda::builtin_add(at, v, leap_line);             \
-  }                                                              \
-  inline T atomicExch(T* at, T v, LEAP_LINE) {                   \
-    return leap_cuda::builtin_exchange(at, v, leap_line);        \
-  }                                                              \
-  inline T atomicAnd(T* at, T v, LEAP_LINE) {                    \
-    return leap_cuda::builtin_and(at, v, leap_line);             \
-  }                                                              \
-  inline T atomicOr(T* at, T v, LEAP_LINE) {                     \
-    leap_cuda::maybe_waits(v);                                   \
-    return leap_cuda::builtin_or(at, v, leap_line);              \
-  }                                                              \
-  inline T atomicXor(T* at, T v, LEAP_LINE) {                    \
-    return leap_cuda::builtin_xor(at, v, leap_line);             \
-  }                                                              \
-  inline T atomicMin(T* at, T v, LEAP_LINE) {                    \
-    return leap_cuda::atomic_change(                             \
-        at, [v](T o) -> T { return v < o ? v : o; }, leap_line); \
-  }                                                              \
-  inline T atomicMax(T* at, T v, LEAP_LINE) {                    \
-    return leap_cuda::atomic_change(                             \
-        at, [v](T o) -> T { return v > o ? v : o; }, leap_line); \
-  }                                                              \
-  inline T atomicCAS(T* at, T e, T v, LEAP_LINE) {               \
-    return leap_cuda::atomic_compare(at, e, v, leap_line);       \
-  }
+// In the runtime: what is no template costs a candidate's compilation nothing.
+#define LEAP_ATOMIC_INTEGER(T)             \
+  T atomicAdd(T* at, T value, LEAP_LINE);  \
+  T atomicExch(T* at, T value, LEAP_LINE); \
+  T atomicAnd(T* at, T value, LEAP_LINE);  \
+  T atomicOr(T* at, T value, LEAP_LINE);   \
+  T atomicXor(T* at, T value, LEAP_LINE);  \
+  T atomicMin(T* at, T value, LEAP_LINE);  \
+  T atomicMax(T* at, T value, LEAP_LINE);  \
+  T atomicCAS(T* at, T expected, T value, LEAP_LINE);
 LEAP_ATOMIC_INTEGER(int)
 LEAP_ATOMIC_INTEGER(unsigned)
 LEAP_ATOMIC_INTEGER(unsigned long long)
 #undef LEAP_ATOMIC_INTEGER
-inline long long atomicMin(long long* at, long long v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](long long o) { return v < o ? v : o; }, leap_line);
-}
-inline long long atomicMax(long long* at, long long v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](long long o) { return v > o ? v : o; }, leap_line);
-}
-inline long long atomicAnd(long long* at, long long v, LEAP_LINE) {
-  return leap_cuda::builtin_and(at, v, leap_line);
-}
-inline long long atomicOr(long long* at, long long v, LEAP_LINE) {
-  return leap_cuda::builtin_or(at, v, leap_line);
-}
-inline long long atomicXor(long long* at, long long v, LEAP_LINE) {
-  return leap_cuda::builtin_xor(at, v, leap_line);
-}
-inline unsigned short atomicCAS(unsigned short* at, unsigned short e, unsigned short v, LEAP_LINE) {
-  return leap_cuda::atomic_compare(at, e, v, leap_line);
-}
-inline float atomicAdd(float* at, float v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](float o) { return o + v; }, leap_line);
-}
-inline double atomicAdd(double* at, double v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](double o) { return o + v; }, leap_line);
-}
-inline float2 atomicAdd(float2* at, float2 v, LEAP_LINE) {
-  return {atomicAdd(&at->x, v.x, leap_line), atomicAdd(&at->y, v.y, leap_line)};
-}
-inline float4 atomicAdd(float4* at, float4 v, LEAP_LINE) {
-  return {atomicAdd(&at->x, v.x, leap_line), atomicAdd(&at->y, v.y, leap_line),
-          atomicAdd(&at->z, v.z, leap_line), atomicAdd(&at->w, v.w, leap_line)};
-}
-inline float atomicExch(float* at, float v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](float) { return v; }, leap_line);
-}
-inline int atomicSub(int* at, int v, LEAP_LINE) {
-  return leap_cuda::builtin_add(at, -v, leap_line);
-}
-inline unsigned atomicSub(unsigned* at, unsigned v, LEAP_LINE) {
-  return leap_cuda::builtin_add(at, 0u - v, leap_line);
-}
-inline unsigned atomicInc(unsigned* at, unsigned v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](unsigned o) { return o >= v ? 0u : o + 1; }, leap_line);
-}
-inline unsigned atomicDec(unsigned* at, unsigned v, LEAP_LINE) {
-  return leap_cuda::atomic_change(
-      at, [v](unsigned o) { return o == 0 || o > v ? v : o - 1; }, leap_line);
-}
+long long atomicMin(long long* at, long long value, LEAP_LINE);
+long long atomicMax(long long* at, long long value, LEAP_LINE);
+long long atomicAnd(long long* at, long long value, LEAP_LINE);
+long long atomicOr(long long* at, long long value, LEAP_LINE);
+long long atomicXor(long long* at, long long value, LEAP_LINE);
+unsigned short atomicCAS(unsigned short* at, unsigned short expected, unsigned short value, LEAP_LINE);
+float atomicAdd(float* at, float value, LEAP_LINE);
+double atomicAdd(double* at, double value, LEAP_LINE);
+float2 atomicAdd(float2* at, float2 value, LEAP_LINE);
+float4 atomicAdd(float4* at, float4 value, LEAP_LINE);
+float atomicExch(float* at, float value, LEAP_LINE);
+int atomicSub(int* at, int value, LEAP_LINE);
+unsigned atomicSub(unsigned* at, unsigned value, LEAP_LINE);
+unsigned atomicInc(unsigned* at, unsigned most, LEAP_LINE);
+unsigned atomicDec(unsigned* at, unsigned most, LEAP_LINE);
 
 #define LEAP_ATOMIC_SCOPES(NAME)                                                            \
   template <class T, class U>                                                               \

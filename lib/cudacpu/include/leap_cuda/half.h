@@ -74,17 +74,17 @@ inline float odd_float(double value) {
     H(unsigned long long v) : H(static_cast<double>(v)) {}                                         \
     operator float() const { return leap_cuda::VALUE(__x); }                                       \
     operator bool() const { return (__x & 0x7fff) != 0; }                                          \
-    operator signed char() const { return leap_cuda::saturating<signed char>(f()); }               \
-    operator unsigned char() const { return leap_cuda::saturating<unsigned char>(f()); }           \
-    operator char() const { return leap_cuda::saturating<char>(f()); }                             \
-    operator short() const { return leap_cuda::saturating<short>(f()); }                           \
-    operator unsigned short() const { return leap_cuda::saturating<unsigned short>(f()); }         \
-    operator int() const { return leap_cuda::saturating<int>(f()); }                               \
-    operator unsigned() const { return leap_cuda::saturating<unsigned>(f()); }                     \
-    operator long() const { return leap_cuda::saturating<long>(f()); }                             \
-    operator unsigned long() const { return leap_cuda::saturating<unsigned long>(f()); }           \
-    operator long long() const { return leap_cuda::saturating<long long>(f()); }                   \
-    operator unsigned long long() const { return leap_cuda::saturating<unsigned long long>(f()); } \
+    operator signed char() const { return leap_cuda::Saturating<signed char>::of(f()); }               \
+    operator unsigned char() const { return leap_cuda::Saturating<unsigned char>::of(f()); }           \
+    operator char() const { return leap_cuda::Saturating<char>::of(f()); }                             \
+    operator short() const { return leap_cuda::Saturating<short>::of(f()); }                           \
+    operator unsigned short() const { return leap_cuda::Saturating<unsigned short>::of(f()); }         \
+    operator int() const { return leap_cuda::Saturating<int>::of(f()); }                               \
+    operator unsigned() const { return leap_cuda::Saturating<unsigned>::of(f()); }                     \
+    operator long() const { return leap_cuda::Saturating<long>::of(f()); }                             \
+    operator unsigned long() const { return leap_cuda::Saturating<unsigned long>::of(f()); }           \
+    operator long long() const { return leap_cuda::Saturating<long long>::of(f()); }                   \
+    operator unsigned long long() const { return leap_cuda::Saturating<unsigned long long>::of(f()); } \
     operator RAW() const { return {__x}; }                                                         \
     H& operator=(const RAW& raw) {                                                                 \
       __x = raw.x;                                                                                 \
@@ -318,18 +318,14 @@ LEAP_HALF2(__nv_bfloat16, __nv_bfloat162, __nv_bfloat162_raw)
   }                                                                                      \
   inline float __high2float(const H2& a) {                                               \
     return a.y.f();                                                                      \
-  }                                                                                      \
-  inline H atomicAdd(H* at, const H& v, LEAP_LINE) {                                     \
-    return leap_cuda::atomic_change(                                                     \
-        at, [v](H o) { return __hadd(o, v); }, leap_line);                               \
-  }                                                                                      \
-  inline H2 atomicAdd(H2* at, const H2& v, LEAP_LINE) {                                  \
-    return leap_cuda::atomic_change(                                                     \
-        at, [v](H2 o) { return __hadd2(o, v); }, leap_line);                             \
   }
 LEAP_HALF_FUNCTIONS(__half, __half2)
 LEAP_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
 #undef LEAP_HALF_FUNCTIONS
+__half atomicAdd(__half* at, const __half& value, LEAP_LINE);
+__half2 atomicAdd(__half2* at, const __half2& value, LEAP_LINE);
+__nv_bfloat16 atomicAdd(__nv_bfloat16* at, const __nv_bfloat16& value, LEAP_LINE);
+__nv_bfloat162 atomicAdd(__nv_bfloat162* at, const __nv_bfloat162& value, LEAP_LINE);
 #undef LEAP_HALF_BINARY
 #undef LEAP_HALF_UNARY
 #undef LEAP_HALF_COMPARE
@@ -422,16 +418,16 @@ LEAP_HALF_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
   LEAP_HALF_INTEGERS(H, N, unsigned long long, ull)
 #define LEAP_HALF_INTEGERS(H, N, T, TN)             \
   inline T __##N##2##TN##_rn(const H& a) {          \
-    return leap_cuda::saturating<T>(rintf(a.f()));  \
+    return leap_cuda::Saturating<T>::of(rintf(a.f()));  \
   }                                                 \
   inline T __##N##2##TN##_rz(const H& a) {          \
-    return leap_cuda::saturating<T>(truncf(a.f())); \
+    return leap_cuda::Saturating<T>::of(truncf(a.f())); \
   }                                                 \
   inline T __##N##2##TN##_rd(const H& a) {          \
-    return leap_cuda::saturating<T>(floorf(a.f())); \
+    return leap_cuda::Saturating<T>::of(floorf(a.f())); \
   }                                                 \
   inline T __##N##2##TN##_ru(const H& a) {          \
-    return leap_cuda::saturating<T>(ceilf(a.f()));  \
+    return leap_cuda::Saturating<T>::of(ceilf(a.f()));  \
   }                                                 \
   inline H __##TN##2##N##_rn(T a) {                 \
     return H(static_cast<double>(a));               \

@@ -51,16 +51,16 @@ inline double max(double a, double b) {
   return fmax(a, b);
 }
 inline double min(float a, double b) {
-  return fmin(a, b);
+  return fmin(static_cast<double>(a), b);
 }
 inline double min(double a, float b) {
-  return fmin(a, b);
+  return fmin(a, static_cast<double>(b));
 }
 inline double max(float a, double b) {
-  return fmax(a, b);
+  return fmax(static_cast<double>(a), b);
 }
 inline double max(double a, float b) {
-  return fmax(a, b);
+  return fmax(a, static_cast<double>(b));
 }
 inline unsigned umin(unsigned a, unsigned b) {
   return min(a, b);
@@ -81,17 +81,26 @@ inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
   return max(a, b);
 }
 
+// Here and below: a function that is no template uses none where it can, because a compiler instantiates anew
+// in every compilation what functions of a precompiled header use.
 namespace leap_cuda {
 /// Keeps a product or a sum from being merged with what follows.
-template <class T>
-inline T apart(T value) {
 #if defined(__x86_64__)
-  asm("" : "+x"(value));
+#define LEAP_APART(T)       \
+  inline T apart(T value) { \
+    asm("" : "+x"(value));  \
+    return value;           \
+  }
 #else
-  asm("" : "+w"(value));
+#define LEAP_APART(T)       \
+  inline T apart(T value) { \
+    asm("" : "+w"(value));  \
+    return value;           \
+  }
 #endif
-  return value;
-}
+LEAP_APART(float)
+LEAP_APART(double)
+#undef LEAP_APART
 }  // namespace leap_cuda
 
 // --- float and double functions that C++ lacks
@@ -313,32 +322,49 @@ LEAP_ROUNDED(rd)
 // --- conversions: out of range saturates, NaN is 0
 // ------------------------------------------------------------------
 namespace leap_cuda {
-template <class T, class F>
-inline T saturating(F x) {
-  if (x != x) return 0;
-  constexpr F low = static_cast<F>(std::numeric_limits<T>::min());
-  constexpr F high = static_cast<F>(std::numeric_limits<T>::max());
-  if (x <= low) return std::numeric_limits<T>::min();
-  if (x >= high) return std::numeric_limits<T>::max();
-  return static_cast<T>(x);
-}
-template <class F>
-inline F nearest(F x) {
-  return std::nearbyint(x);
-}
+template <class T>
+struct Saturating;
+#define LEAP_SATURATING(T, F)                                         \
+  static T of(F x) {                                                  \
+    if (x != x) return 0;                                             \
+    constexpr F low = static_cast<F>(std::numeric_limits<T>::min());  \
+    constexpr F high = static_cast<F>(std::numeric_limits<T>::max()); \
+    if (x <= low) return std::numeric_limits<T>::min();               \
+    if (x >= high) return std::numeric_limits<T>::max();              \
+    return static_cast<T>(x);                                         \
+  }
+#define LEAP_SATURATED(T)      \
+  template <>                  \
+  struct Saturating<T> {       \
+    LEAP_SATURATING(T, float)  \
+    LEAP_SATURATING(T, double) \
+  };
+LEAP_SATURATED(char)
+LEAP_SATURATED(signed char)
+LEAP_SATURATED(unsigned char)
+LEAP_SATURATED(short)
+LEAP_SATURATED(unsigned short)
+LEAP_SATURATED(int)
+LEAP_SATURATED(unsigned)
+LEAP_SATURATED(long)
+LEAP_SATURATED(unsigned long)
+LEAP_SATURATED(long long)
+LEAP_SATURATED(unsigned long long)
+#undef LEAP_SATURATED
+#undef LEAP_SATURATING
 }  // namespace leap_cuda
 #define LEAP_CONVERT(NAME, F, T)                            \
   inline T NAME##_rn(F x) {                                 \
-    return leap_cuda::saturating<T>(leap_cuda::nearest(x)); \
+    return leap_cuda::Saturating<T>::of(std::nearbyint(x)); \
   }                                                         \
   inline T NAME##_rz(F x) {                                 \
-    return leap_cuda::saturating<T>(std::trunc(x));         \
+    return leap_cuda::Saturating<T>::of(std::trunc(x));     \
   }                                                         \
   inline T NAME##_ru(F x) {                                 \
-    return leap_cuda::saturating<T>(std::ceil(x));          \
+    return leap_cuda::Saturating<T>::of(std::ceil(x));      \
   }                                                         \
   inline T NAME##_rd(F x) {                                 \
-    return leap_cuda::saturating<T>(std::floor(x));         \
+    return leap_cuda::Saturating<T>::of(std::floor(x));     \
   }
 LEAP_CONVERT(__float2int, float, int)
 LEAP_CONVERT(__float2uint, float, unsigned)
@@ -365,32 +391,32 @@ LEAP_TO_FLOAT(ll, long long)
 LEAP_TO_FLOAT(ull, unsigned long long)
 #undef LEAP_TO_FLOAT
 inline int __float_as_int(float x) {
-  return leap_cuda::from_bits<int>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(int, x);
 }
 inline unsigned __float_as_uint(float x) {
-  return leap_cuda::from_bits<unsigned>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(unsigned, x);
 }
 inline float __int_as_float(int x) {
-  return leap_cuda::from_bits<float>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(float, x);
 }
 inline float __uint_as_float(unsigned x) {
-  return leap_cuda::from_bits<float>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(float, x);
 }
 inline long long __double_as_longlong(double x) {
-  return leap_cuda::from_bits<long long>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(long long, x);
 }
 inline double __longlong_as_double(long long x) {
-  return leap_cuda::from_bits<double>(leap_cuda::to_bits(x));
+  return __builtin_bit_cast(double, x);
 }
 inline int __double2hiint(double x) {
-  return static_cast<int>(leap_cuda::to_bits(x) >> 32);
+  return static_cast<int>(__builtin_bit_cast(long long, x) >> 32);
 }
 inline int __double2loint(double x) {
-  return static_cast<int>(leap_cuda::to_bits(x));
+  return static_cast<int>(__builtin_bit_cast(long long, x));
 }
 inline double __hiloint2double(int high, int low) {
-  return leap_cuda::from_bits<double>(static_cast<std::uint64_t>(static_cast<unsigned>(high)) << 32 |
-                                      static_cast<unsigned>(low));
+  return __builtin_bit_cast(
+      double, static_cast<std::uint64_t>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low));
 }
 
 // --- integers
@@ -497,93 +523,60 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return out;
 }
 namespace leap_cuda {
-template <class A, class B, class C>
-inline C dot4(A a, B b, C c) {
-  for (int i = 0; i < 4; ++i) {
-    const int x = std::is_signed<A>::value ? static_cast<signed char>(a >> (8 * i))
-                                           : static_cast<unsigned char>(a >> (8 * i));
-    const int y = std::is_signed<B>::value ? static_cast<signed char>(b >> (8 * i))
-                                           : static_cast<unsigned char>(b >> (8 * i));
-    c = static_cast<C>(static_cast<unsigned>(c) + static_cast<unsigned>(x * y));
-  }
-  return c;
-}
-template <class A, class B, class C>
-inline C dot2(A a, B b, C c, int from) {
-  for (int i = 0; i < 2; ++i) {
-    const int x = std::is_signed<A>::value ? static_cast<short>(a >> (16 * i))
-                                           : static_cast<unsigned short>(a >> (16 * i));
-    const int y = std::is_signed<B>::value ? static_cast<signed char>(b >> (8 * (i + from)))
-                                           : static_cast<unsigned char>(b >> (8 * (i + from)));
-    c = static_cast<C>(static_cast<unsigned>(c) + static_cast<unsigned>(x * y));
-  }
-  return c;
-}
 inline unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table) {
   unsigned out = 0;
   for (unsigned i = 0; i < 8; ++i)
     if (table >> i & 1) out |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
   return out;
 }
-template <class F>
-inline unsigned by_parts(unsigned a, unsigned b, int bits, F operation) {
-  const unsigned mask = bits == 16 ? 0xffffu : 0xffu;
-  unsigned out = 0;
-  for (int i = 0; i < 32; i += bits)
-    out |= (static_cast<unsigned>(operation(a >> i & mask, b >> i & mask)) & mask) << i;
-  return out;
-}
 }  // namespace leap_cuda
-inline int __dp4a(int a, int b, int c) {
-  return leap_cuda::dot4(a, b, c);
-}
-inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
-  return leap_cuda::dot4(a, b, c);
-}
+#define LEAP_DOT(T, BYTE, SHORT)                                                                        \
+  inline T __dp4a(T a, T b, T c) {                                                                      \
+    for (int i = 0; i < 32; i += 8)                                                                     \
+      c = static_cast<T>(static_cast<unsigned>(c) +                                                     \
+                         static_cast<unsigned>(static_cast<BYTE>(a >> i) * static_cast<BYTE>(b >> i))); \
+    return c;                                                                                           \
+  }                                                                                                     \
+  inline T __dp2a_lo(T a, T b, T c) {                                                                   \
+    for (int i = 0; i < 2; ++i)                                                                         \
+      c = static_cast<T>(                                                                               \
+          static_cast<unsigned>(c) +                                                                    \
+          static_cast<unsigned>(static_cast<SHORT>(a >> (16 * i)) * static_cast<BYTE>(b >> (8 * i))));  \
+    return c;                                                                                           \
+  }                                                                                                     \
+  inline T __dp2a_hi(T a, T b, T c) {                                                                   \
+    return __dp2a_lo(a, b >> 16, c);                                                                    \
+  }
+LEAP_DOT(int, signed char, short)
+LEAP_DOT(unsigned, unsigned char, unsigned short)
+#undef LEAP_DOT
 inline int __dp4a(char4 a, char4 b, int c) {
   return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
   return c + static_cast<unsigned>(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
 }
-inline int __dp2a_lo(int a, int b, int c) {
-  return leap_cuda::dot2(a, b, c, 0);
-}
-inline int __dp2a_hi(int a, int b, int c) {
-  return leap_cuda::dot2(a, b, c, 2);
-}
-inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
-  return leap_cuda::dot2(a, b, c, 0);
-}
-inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
-  return leap_cuda::dot2(a, b, c, 2);
-}
-#define LEAP_PARTS(NAME, BITS, T, EXPRESSION)                           \
-  inline unsigned NAME(unsigned a, unsigned b) {                        \
-    return leap_cuda::by_parts(a, b, BITS, [](unsigned p, unsigned q) { \
-      const int x = static_cast<T>(p), y = static_cast<T>(q);           \
-      return EXPRESSION;                                                \
-    });                                                                 \
-  }
-LEAP_PARTS(__vadd4, 8, unsigned char, x + y)
-LEAP_PARTS(__vadd2, 16, unsigned short, x + y)
-LEAP_PARTS(__vsub4, 8, unsigned char, x - y)
-LEAP_PARTS(__vsub2, 16, unsigned short, x - y)
-LEAP_PARTS(__vaddss4, 8, signed char, x + y > 127 ? 127 : x + y < -128 ? -128 : x + y)
-LEAP_PARTS(__vaddus4, 8, unsigned char, x + y > 255 ? 255 : x + y)
-LEAP_PARTS(__vsubss4, 8, signed char, x - y > 127 ? 127 : x - y < -128 ? -128 : x - y)
-LEAP_PARTS(__vsubus4, 8, unsigned char, x - y < 0 ? 0 : x - y)
-LEAP_PARTS(__vmaxs4, 8, signed char, x > y ? x : y)
-LEAP_PARTS(__vmaxu4, 8, unsigned char, x > y ? x : y)
-LEAP_PARTS(__vmins4, 8, signed char, x < y ? x : y)
-LEAP_PARTS(__vminu4, 8, unsigned char, x < y ? x : y)
-LEAP_PARTS(__vabsdiffu4, 8, unsigned char, x > y ? x - y : y - x)
-LEAP_PARTS(__vcmpeq4, 8, unsigned char, x == y ? 255 : 0)
-LEAP_PARTS(__vcmpne4, 8, unsigned char, x != y ? 255 : 0)
-LEAP_PARTS(__vcmpgtu4, 8, unsigned char, x > y ? 255 : 0)
-LEAP_PARTS(__vcmpgts4, 8, signed char, x > y ? 255 : 0)
-LEAP_PARTS(__vseteq4, 8, unsigned char, x == y)
-LEAP_PARTS(__vavgu4, 8, unsigned char, (x + y + 1) >> 1)
+// On bytes and halves of a word; in the runtime.
+#define LEAP_PARTS(NAME) unsigned NAME(unsigned a, unsigned b);
+LEAP_PARTS(__vadd4)
+LEAP_PARTS(__vadd2)
+LEAP_PARTS(__vsub4)
+LEAP_PARTS(__vsub2)
+LEAP_PARTS(__vaddss4)
+LEAP_PARTS(__vaddus4)
+LEAP_PARTS(__vsubss4)
+LEAP_PARTS(__vsubus4)
+LEAP_PARTS(__vmaxs4)
+LEAP_PARTS(__vmaxu4)
+LEAP_PARTS(__vmins4)
+LEAP_PARTS(__vminu4)
+LEAP_PARTS(__vabsdiffu4)
+LEAP_PARTS(__vcmpeq4)
+LEAP_PARTS(__vcmpne4)
+LEAP_PARTS(__vcmpgtu4)
+LEAP_PARTS(__vcmpgts4)
+LEAP_PARTS(__vseteq4)
+LEAP_PARTS(__vavgu4)
 #undef LEAP_PARTS
 inline unsigned __vsadu4(unsigned a, unsigned b) {
   unsigned sum = 0;
