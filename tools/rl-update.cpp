@@ -87,6 +87,11 @@ void bind_optimiser(CLI::App& app, UpdateOptions& o) {
       "Stop when the run has done M steps, over resumes; 0 is off (default 0)");
   add("--tokens-per-batch", t.tokens_per_batch, "T",
       "Most tokens in one forward pass; never changes the result (default 2048)");
+  add("--dtype", o.dtype, "NAME",
+      "float32 or bfloat16: type of the computation; weights and moments are float32 (default float32)");
+  app.add_flag("--gradient-checkpointing", t.checkpointing,
+               "Keep no activations, compute them again: less memory, the same result")
+      ->group("Optimiser");
   add("--seed", o.seed, "S", "Seed of what is drawn: the start of a new adapter (default 0)");
 }
 

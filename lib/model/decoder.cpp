@@ -169,33 +169,7 @@ at::Tensor Decoder::finish(const Layer& layer, const at::Tensor& x, const at::Te
 }
 
 at::Tensor Decoder::embed(const at::Tensor& ids) const {
-  // As in transformers, the row of the padding token gets no gradient here.
-  return at::embedding(embedding_, ids, config_.pad_id);
-}
-
-at::Tensor Decoder::layer(std::int64_t index, const at::Tensor& x) const {
-  const Layer& layer = layers_.at(static_cast<std::size_t>(index));
-  const std::int64_t batch = x.size(0), time = x.size(1), group = config_.heads / config_.kv_heads;
-  auto [q, k, v] =
-      project(layer, x, rotation(at::arange(time, at::TensorOptions().dtype(at::kLong).device(device_))));
-  auto spread = [&](const at::Tensor& t) {  // each key/value head to the query heads that share it
-    if (group == 1) return t;
-    return t.unsqueeze(2)
-        .expand({batch, config_.kv_heads, group, time, config_.head_dim})
-        .reshape({batch, config_.heads, time, config_.head_dim});
-  };
-  return finish(layer, x,
-                at::scaled_dot_product_attention(q, spread(k), spread(v), {}, 0.0, /*is_causal=*/true));
-}
-
-at::Tensor Decoder::norm(const at::Tensor& x) const {
-  return rms_norm(x, final_norm_);
-}
-
-at::Tensor Decoder::forward(const at::Tensor& ids) const {
-  at::Tensor x = embed(ids);
-  for (std::int64_t i = 0; i < config_.layers; ++i) x = layer(i, x);
-  return norm(x);
+  return at::embedding(embedding_, ids);
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden) const {
@@ -224,7 +198,7 @@ at::Tensor Decoder::forward_cached(const at::Tensor& ids, const at::Tensor& posi
         cache.keys[i].narrow(2, 0, used), cache.values[i].narrow(2, 0, used), rows);
     x = finish(layers_[i], x, out.reshape({batch, config_.heads, time, config_.head_dim}));
   }
-  return norm(x);
+  return rms_norm(x, final_norm_);
 }
 
 void Decoder::set_lora(const std::string& weight_name, LoraPair pair) {

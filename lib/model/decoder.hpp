@@ -1,5 +1,5 @@
-/// A Llama-architecture decoder on ATen: the differentiable forward pass that trainers use, and a KV-cached
-/// one for devices that have no faster engine. Parameters carry their Hugging Face names.
+/// A Llama-architecture decoder on ATen: its parameters under their Hugging Face names, and the KV-cached
+/// forward pass for devices that have no faster engine. The pass that trains is in packed.hpp.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -55,16 +55,6 @@ class Decoder {
   /// For each parameter its name, dtype and shape in the checkpoint it came from.
   const std::vector<TensorInfo>& stored() const { return stored_; }
 
-  /// ids [batch, time] int64, positions from 0, causal -> hidden states after the last norm [batch, time, d].
-  /// Pad on the right: what comes after a sequence's length is never seen by the sequence, and is to be
-  /// ignored.
-  at::Tensor forward(const at::Tensor& ids) const;
-
-  /// The parts of forward(), for a trainer that recomputes layers: norm(layer(n-1, .. layer(0, embed(ids)))).
-  at::Tensor embed(const at::Tensor& ids) const;
-  at::Tensor layer(std::int64_t index, const at::Tensor& x) const;
-  at::Tensor norm(const at::Tensor& x) const;
-
   /// [.., d] -> [.., vocab]
   at::Tensor logits(const at::Tensor& hidden) const;
   /// The weight of the output layer, [vocab, d].
@@ -80,6 +70,7 @@ class Decoder {
   void set_lora(const std::string& weight_name, LoraPair pair);
 
  private:
+  friend class PackedPass;
   struct Linear {
     at::Tensor weight, bias;
     LoraPair lora;
@@ -98,6 +89,7 @@ class Decoder {
   Rotation rotation(const at::Tensor& positions) const;
   std::tuple<at::Tensor, at::Tensor, at::Tensor> project(const Layer& layer, const at::Tensor& x,
                                                          const Rotation& rotation) const;
+  at::Tensor embed(const at::Tensor& ids) const;
   at::Tensor finish(const Layer& layer, const at::Tensor& x, const at::Tensor& attention) const;
 
   ModelConfig config_;
@@ -110,16 +102,5 @@ class Decoder {
   std::vector<Layer> layers_;
   std::unordered_map<std::string, Linear*> linears_;
 };
-
-struct TokenScores {
-  at::Tensor logprobs;  ///< [n] fp32: log-softmax of logits / temperature at the targets
-  at::Tensor entropy;   ///< [n] fp32, of the same distributions
-};
-
-/// Scores `targets` [n] given the hidden states [n, d] that predict them (position t-1 scores token t) and
-/// `temperature` [n] fp32. Differentiable in hidden and the output weight; logits exist for `chunk` tokens at
-/// a time only, in the backward pass too.
-TokenScores score_tokens(const at::Tensor& hidden, const at::Tensor& output_weight, const at::Tensor& targets,
-                         const at::Tensor& temperature, std::int64_t chunk = 256);
 
 }  // namespace leap::model

@@ -1,6 +1,6 @@
-/// The inner loops of CPU inference, compiled for several instruction sets and chosen when the program
-/// starts. Every output is summed in an order that its row alone fixes, so a sequence's result is the same
-/// bits in any batch.
+/// The inner loops of inference and training on the CPU, compiled for several instruction sets and chosen
+/// when the program starts. Every output is summed in an order that its row alone fixes, so a sequence's
+/// result is the same bits in any batch.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,20 @@ struct Kernels {
   /// `max` is the largest of x and scale positive.
   float (*exponentials)(float* x, std::size_t n, float max, float scale);
   float (*maximum)(const float* x, std::size_t n);
+
+  /// out = silu(gate) * up. Any n, as in all that follow.
+  void (*swiglu)(const float* gate, const float* up, std::size_t n, float* out);
+  /// The gradient of swiglu: `gate` and `up` become theirs, `grad` becomes the output swiglu had.
+  void (*swiglu_gradient)(float* gate, float* up, float* grad, std::size_t n);
+  /// The gradient of rms_norm: added to `x_grad`, and to `weight_grad` unless it is null.
+  void (*rms_norm_gradient)(const float* x, const float* weight, const float* grad, std::size_t n, float eps,
+                            float* x_grad, float* weight_grad);
+  /// x = p * (x - shift) * scale
+  void (*softmax_gradient)(float* x, const float* p, std::size_t n, float shift, float scale);
+  /// x = exp((x - max) * scale); returns their sum, and in `weighted` the sum of each times (x - max) *
+  /// scale.
+  float (*softmax_sums)(float* x, std::size_t n, float max, float scale, float* weighted);
+  float (*dot)(const float* a, const float* b, std::size_t n);
 };
 
 /// The fastest that this machine runs.

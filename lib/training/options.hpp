@@ -1,6 +1,8 @@
 /// What can be asked of a training run, with the defaults.
 #pragma once
 
+#include <c10/core/ScalarType.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,7 +67,9 @@ struct TrainerOptions {
   bool record_reference = true;      ///< a batch whose actions all have ref_logprobs needs no reference model
   bool recompute_old = false;        ///< old log-probs are the trainer's own before the batch's first step
   double is_cap = 2.0;               ///< with recompute_old: cap of the factor trainer / sampler
-  std::int64_t tokens_per_batch = 2048;  ///< most tokens, padding included, in one forward pass
+  std::int64_t tokens_per_batch = 2048;  ///< most tokens in one forward pass
+  at::ScalarType compute = at::kFloat;   ///< of activations and products; weights and moments are fp32
+  bool checkpointing = false;            ///< activations are computed again in the backward pass
 };
 
 struct UpdateOptions {
@@ -78,6 +82,7 @@ struct UpdateOptions {
   LoraOptions lora;                ///< or a new one
   std::string ref_model;           ///< reference of the KL term; default `model`
   std::string device = "auto";     ///< auto, cpu or cuda
+  std::string dtype = "float32";   ///< of the computation: float32 or bfloat16
   std::int64_t records_per_step = 0;  ///< 0: the whole input
   std::int64_t num_iterations = 1;    ///< steps on each batch
   std::int64_t max_steps = 0;         ///< of this run, resumed parts included; 0: no limit

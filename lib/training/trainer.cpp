@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/packed.hpp"
 
 namespace leap::training {
 namespace {
@@ -37,6 +38,7 @@ class Clock {
 struct Trainer::Pass {
   Batch& batch;
   std::vector<double> factors = {};  // by action
+  std::vector<bool> fills_old = {};  // by action: this pass's log-probs become the old ones
   bool record_reference = false;     // the records' ref_logprobs are the reference
   double loss = 0;
   TokenStats stats = {};
@@ -58,112 +60,92 @@ bool Trainer::needs_forward(const Action& action) const {
          options_.loss.entropy_coef != 0;
 }
 
-/// Sequences of similar length together, the longest first; each micro-batch within tokens_per_batch, or one
-/// sequence.
-std::vector<std::vector<std::size_t>> Trainer::micro_batches(const Batch& batch) const {
-  std::vector<std::size_t> order;
+std::vector<Pack> Trainer::packs(const Batch& batch) const {
+  std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
-    if (needs_forward(batch.actions[i])) order.push_back(i);
+    if (needs_forward(batch.actions[i])) chosen.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&batch](std::size_t a, std::size_t b) {
-    return batch.actions[a].size() > batch.actions[b].size();
-  });
-  std::vector<std::vector<std::size_t>> out;
-  std::size_t longest = 0;
-  for (const std::size_t i : order) {
-    const auto room = static_cast<std::size_t>(std::max<std::int64_t>(options_.tokens_per_batch, 1));
-    if (out.empty() || (out.back().size() + 1) * longest > room) {
-      out.emplace_back();
-      longest = batch.actions[i].size();
-    }
-    out.back().push_back(i);
-  }
-  return out;
+  return pack(batch.actions, chosen, options_.tokens_per_batch);
 }
 
-model::TokenScores Trainer::score(const model::Decoder& model, const Batch& batch,
-                                  const std::vector<std::size_t>& members) const {
-  std::size_t longest = 0;
-  for (const std::size_t i : members) longest = std::max(longest, batch.actions[i].size());
-  // Padding stands on the right, where no token of the sequence sees it; only lengths decide what is scored.
-  std::vector<std::int64_t> ids(members.size() * longest, 0), places, targets;
-  std::vector<float> temperatures;
-  for (std::size_t row = 0; row < members.size(); ++row) {
-    const Action& action = batch.actions[members[row]];
-    const std::size_t start = row * longest, prompt = action.prompt.size();
-    std::copy(action.prompt.begin(), action.prompt.end(), ids.begin() + static_cast<std::ptrdiff_t>(start));
-    std::copy(action.completion.begin(), action.completion.end(),
-              ids.begin() + static_cast<std::ptrdiff_t>(start + prompt));
-    for (std::size_t t = 0; t < action.completion.size(); ++t) {
-      places.push_back(static_cast<std::int64_t>(start + prompt + t - 1));  // position t-1 scores token t
-      targets.push_back(action.completion[t]);
-      temperatures.push_back(static_cast<float>(action.temperature));
-    }
-  }
-  const at::Device device = model.output_weight().device();
-  const auto rows = static_cast<std::int64_t>(members.size());
-  const at::Tensor hidden =
-      model.forward(at::tensor(ids).view({rows, static_cast<std::int64_t>(longest)}).to(device));
-  return model::score_tokens(hidden.flatten(0, 1).index_select(0, at::tensor(places).to(device)),
-                             model.output_weight(), at::tensor(targets).to(device),
-                             float_tensor(temperatures).to(device));
-}
+namespace {
 
-void Trainer::fill_reference(Pass& pass, const std::vector<std::size_t>& members) {
+/// Where a pack's completion tokens are predicted, what they are, and their temperatures.
+struct Targets {
+  at::Tensor rows, ids, temperatures;
+
+  Targets(const Pack& pack, const std::vector<Action>& actions, at::Device device) {
+    std::vector<std::int64_t> places, tokens;
+    std::vector<float> degrees;
+    for (const Pack::Target& target : pack.targets) {
+      places.push_back(target.row);
+      tokens.push_back(actions[target.action].completion[target.token]);
+      degrees.push_back(static_cast<float>(actions[target.action].temperature));
+    }
+    rows = at::tensor(places).to(device);
+    ids = at::tensor(tokens).to(device);
+    temperatures = float_tensor(degrees).to(device);
+  }
+};
+
+}  // namespace
+
+void Trainer::fill_reference(Pass& pass, const Pack& pack) {
   auto& known = pass.batch.reference;
-  if (std::none_of(members.begin(), members.end(), [&known](std::size_t i) { return known[i].empty(); }))
-    return;
+  const auto missing = [&known](const Pack::Target& target) { return known[target.action].empty(); };
+  if (std::none_of(pack.targets.begin(), pack.targets.end(), missing)) return;
   if (reference_ == nullptr) reference_ = reference_source_();
   const at::NoGradGuard no_grad;
-  const at::Tensor scores = score(*reference_, pass.batch, members).logprobs.cpu().contiguous();
+  model::PackedPass forward(*reference_, pack.packed, {options_.compute, false});
+  const Targets targets(pack, pass.batch.actions, reference_->output_weight().device());
+  const at::Tensor scores =
+      model::score_tokens(forward.forward(false).index_select(0, targets.rows), reference_->output_weight(),
+                          targets.ids, targets.temperatures)
+          .logprobs.cpu()
+          .contiguous();
   const float* from = scores.const_data_ptr<float>();
-  for (const std::size_t i : members) {
-    const std::size_t length = pass.batch.actions[i].completion.size();
-    known[i].assign(from, from + length);
-    from += length;
+  for (const Pack::Target& target : pack.targets) {
+    known[target.action].resize(pass.batch.actions[target.action].completion.size());
+    known[target.action][target.token] = *from++;
   }
 }
 
-Tokens Trainer::tokens(Pass& pass, const std::vector<std::size_t>& members,
-                       const model::TokenScores& scores) {
+/// Of the targets from `from` on, as many as `scores` has.
+Tokens Trainer::tokens(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores) {
   const bool sft = options_.loss.loss == Loss::kSft;
   const bool correct = options_.recompute_old && !sft;
   const at::Tensor now = scores.logprobs.detach().cpu().contiguous();
   const float* mine = now.const_data_ptr<float>();
   std::vector<float> old, advantage, correction, reference, factor;
-  Tokens out;
-  for (const std::size_t i : members) {
-    const Action& action = pass.batch.actions[i];
-    const std::size_t length = action.completion.size();
-    auto& own = pass.batch.old[i];
+  for (std::size_t i = from; i < from + static_cast<std::size_t>(now.size(0)); ++i, ++mine) {
+    const std::size_t t = pack.targets[i].token;
+    const Action& action = pass.batch.actions[pack.targets[i].action];
+    auto& own = pass.batch.old[pack.targets[i].action];
     const bool recorded = !action.logprobs.empty();
-    if (!sft && own.empty() && (options_.recompute_old || !recorded)) own.assign(mine, mine + length);
-    for (std::size_t t = 0; t < length; ++t) {
-      const auto sampler = static_cast<float>(recorded ? action.logprobs[t] : 0);
-      old.push_back(own.empty() ? sampler : own[t]);
-      advantage.push_back(static_cast<float>(action.advantage));
-      factor.push_back(static_cast<float>(pass.factors[i]));
-      if (recorded) {
-        const double difference = std::abs(static_cast<double>(mine[t]) - static_cast<double>(sampler));
-        pass.difference_sum += difference;
-        pass.difference_max = std::max(pass.difference_max, difference);
-        ++pass.compared;
-      }
-      if (correct) {
-        const float ratio = recorded ? std::exp(own[t] - sampler) : 1.0F;
-        correction.push_back(std::min(ratio, static_cast<float>(options_.is_cap)));
-        pass.correction_sum += static_cast<double>(correction.back());
-        pass.corrected += recorded ? 1 : 0;
-      }
-      if (options_.loss.beta != 0) {
-        reference.push_back(pass.record_reference ? static_cast<float>(action.ref_logprobs[t])
-                                                  : pass.batch.reference[i][t]);
-      }
+    if (pass.fills_old[pack.targets[i].action]) own[t] = *mine;
+    const auto sampler = static_cast<float>(recorded ? action.logprobs[t] : 0);
+    old.push_back(own.empty() ? sampler : own[t]);
+    advantage.push_back(static_cast<float>(action.advantage));
+    factor.push_back(static_cast<float>(pass.factors[pack.targets[i].action]));
+    if (recorded) {
+      const double difference = std::abs(static_cast<double>(*mine) - static_cast<double>(sampler));
+      pass.difference_sum += difference;
+      pass.difference_max = std::max(pass.difference_max, difference);
+      ++pass.compared;
     }
-    out.lengths.push_back(static_cast<std::int64_t>(length));
-    mine += length;
+    if (correct) {
+      const float ratio = recorded ? std::exp(own[t] - sampler) : 1.0F;
+      correction.push_back(std::min(ratio, static_cast<float>(options_.is_cap)));
+      pass.correction_sum += static_cast<double>(correction.back());
+      pass.corrected += recorded ? 1 : 0;
+    }
+    if (options_.loss.beta != 0) {
+      reference.push_back(pass.record_reference ? static_cast<float>(action.ref_logprobs[t])
+                                                : pass.batch.reference[pack.targets[i].action][t]);
+    }
   }
   const at::Device device = scores.logprobs.device();
+  Tokens out;
   out.logprob = scores.logprobs;
   out.entropy = scores.entropy;
   out.old = float_tensor(old).to(device);
@@ -171,15 +153,40 @@ Tokens Trainer::tokens(Pass& pass, const std::vector<std::size_t>& members,
   out.factor = float_tensor(factor).to(device);
   if (correct) out.correction = float_tensor(correction).to(device);
   if (options_.loss.beta != 0) out.reference = float_tensor(reference).to(device);
+  out.lengths = pack.lengths;
   return out;
 }
 
-void Trainer::run(Pass& pass, const std::vector<std::size_t>& members) {
-  if (options_.loss.beta != 0 && !pass.record_reference) fill_reference(pass, members);
-  const model::TokenScores scores = score(policy_, pass.batch, members);
-  const at::Tensor loss = token_loss(options_.loss, tokens(pass, members, scores), pass.stats);
-  pass.loss += loss.item<double>();
-  torch::autograd::backward({loss}, {});
+at::Tensor Trainer::loss(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores) {
+  const at::Tensor value = token_loss(options_.loss, tokens(pass, pack, from, scores), pass.stats);
+  pass.loss += value.item<double>();
+  return value;
+}
+
+void Trainer::run(Pass& pass, const Pack& pack) {
+  if (options_.loss.beta != 0 && !pass.record_reference) fill_reference(pass, pack);
+  model::PackedPass forward(policy_, pack.packed, {options_.compute, options_.checkpointing});
+  const at::Tensor hidden = forward.forward(true);
+  const Targets targets(pack, pass.batch.actions, hidden.device());
+  const at::Tensor rows = hidden.index_select(0, targets.rows), &weight = policy_.output_weight();
+  at::Tensor grad;
+  if (options_.loss.loss == Loss::kGspo) {  // its ratio is the whole action's
+    rows.set_requires_grad(true);
+    const auto scores = model::score_tokens(rows, weight, targets.ids, targets.temperatures);
+    torch::autograd::backward({loss(pass, pack, 0, scores)}, {});
+    grad = rows.grad();
+  } else {
+    const bool entropy = options_.loss.entropy_coef != 0;
+    const auto by_scores = [&](std::int64_t from, const model::TokenScores& scores) {
+      const at::AutoGradMode with_gradient(true);
+      scores.logprobs.set_requires_grad(true);
+      scores.entropy.set_requires_grad(entropy);
+      torch::autograd::backward({loss(pass, pack, static_cast<std::size_t>(from), scores)}, {});
+      return model::TokenScores{scores.logprobs.grad(), entropy ? scores.entropy.grad() : at::Tensor()};
+    };
+    grad = model::differentiate_scores(rows, weight, targets.ids, targets.temperatures, by_scores);
+  }
+  forward.backward(at::zeros_like(hidden).index_add_(0, targets.rows, grad));
 }
 
 Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
@@ -223,11 +230,21 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
     max_length = recorded_length > 0 ? static_cast<double>(recorded_length) : kDefaultCompletionLength;
   const std::vector<double> factors = token_factors(options_.loss.loss, lengths, max_length);
   auto factor = factors.begin();
-  for (const Action& action : batch.actions)
+  for (std::size_t i = 0; i < batch.actions.size(); ++i) {
+    const Action& action = batch.actions[i];
     pass.factors.push_back(action.masked ? 0 : *factor++ * action.weight);
+    pass.fills_old.push_back(options_.loss.loss != Loss::kSft && needs_forward(action) &&
+                             batch.old[i].empty() && (options_.recompute_old || action.logprobs.empty()));
+    if (pass.fills_old.back()) batch.old[i].resize(action.completion.size());
+  }
 
   optimiser_.zero_grad();
-  for (const std::vector<std::size_t>& members : micro_batches(batch)) run(pass, members);
+  std::int64_t computed = 0, unshared = 0;
+  for (const Pack& pack : packs(batch)) {
+    run(pass, pack);
+    computed += static_cast<std::int64_t>(pack.packed.ids.size());
+    unshared += pack.unshared;
+  }
   const double norm = optimiser_.grad_norm();
   if (!std::isfinite(pass.loss) || !std::isfinite(norm)) {
     optimiser_.zero_grad();
@@ -265,6 +282,8 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
   metrics["truncated"] = static_cast<double>(truncated) / actions;
   metrics["masked"] = static_cast<double>(masked) / actions;
   metrics["recomputed"] = recomputed;
+  metrics["forward_tokens"] = computed;
+  metrics["shared_tokens"] = unshared - computed;
   if (oldest >= 0) metrics["weight_version"] = oldest;
   const double seconds = clock.seconds();
   metrics["measured"] = {{"seconds", seconds},

@@ -7,10 +7,12 @@
 
 #include "jsonl/json.hpp"
 #include "model/decoder.hpp"
+#include "model/token_scores.hpp"
 #include "training/actions.hpp"
 #include "training/losses.hpp"
 #include "training/optimiser.hpp"
 #include "training/options.hpp"
+#include "training/packing.hpp"
 #include "training/policy.hpp"
 
 namespace leap::training {
@@ -43,13 +45,12 @@ class Trainer {
  private:
   struct Pass;
 
-  std::vector<std::vector<std::size_t>> micro_batches(const Batch& batch) const;
   bool needs_forward(const Action& action) const;
-  void run(Pass& pass, const std::vector<std::size_t>& members);
-  model::TokenScores score(const model::Decoder& model, const Batch& batch,
-                           const std::vector<std::size_t>& members) const;
-  Tokens tokens(Pass& pass, const std::vector<std::size_t>& members, const model::TokenScores& scores);
-  void fill_reference(Pass& pass, const std::vector<std::size_t>& members);
+  std::vector<Pack> packs(const Batch& batch) const;
+  void run(Pass& pass, const Pack& pack);
+  at::Tensor loss(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores);
+  Tokens tokens(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores);
+  void fill_reference(Pass& pass, const Pack& pack);
 
   TrainerOptions options_;
   const model::Decoder& policy_;

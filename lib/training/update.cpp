@@ -38,6 +38,7 @@ UpdateOptions checked(UpdateOptions options) {
   TrainerOptions& t = options.trainer;
   options.actions.sft = t.loss.loss == Loss::kSft;
   t.record_reference = options.ref_model.empty();
+  t.compute = model::parse_dtype(options.dtype);
   require(!options.actions.sft || options.actions.train == Train::kTurns,
           "--loss sft trains solutions; --train does not apply");
   require(!options.out.empty(), "--out is missing: where does the checkpoint go?");

@@ -378,6 +378,50 @@ TEST_CASE("the plugin is loaded, and its errors keep their type", "[model]") {
                   UsageError);
 }
 
+/// The kernels of the backward pass against their formulas; nothing beyond n is touched.
+void check_gradients(const Kernels& kernel, std::size_t n) {
+  const auto numbers = [n](std::uint64_t key) {
+    std::vector<float> out(n + 1, 7.0f);
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(6 * uniform(key, i) - 3);
+    return out;
+  };
+  const std::vector<float> x = numbers(1), w = numbers(2), g = numbers(3);
+  double square = 0, along = 0, product = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    square += double{x[i]} * x[i];
+    along += double{x[i]} * w[i] * g[i];
+    product += double{x[i]} * w[i];
+  }
+  const double count = static_cast<double>(n), r = 1 / std::sqrt(square / count + 1e-3);
+  CHECK(kernel.dot(x.data(), w.data(), n) == Approx(product).margin(1e-5));
+  std::vector<float> x_grad(n + 1, 7.0f), w_grad(n + 1, 7.0f), gate = x, up = w, out = g;
+  kernel.rms_norm_gradient(x.data(), w.data(), g.data(), n, 1e-3f, x_grad.data(), w_grad.data());
+  kernel.swiglu_gradient(gate.data(), up.data(), out.data(), n);
+  std::vector<float> forward(n + 1, 7.0f), slope = g, e = x;
+  kernel.swiglu(x.data(), w.data(), n, forward.data());
+  kernel.softmax_gradient(slope.data(), w.data(), n, 0.25f, 0.5f);
+  float weighted = 0, total = kernel.softmax_sums(e.data(), n, 3.0f, 0.7f, &weighted);
+  double want_total = 0, want_weighted = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    CHECK(x_grad[i] - 7 == Approx(r * w[i] * g[i] - x[i] * r * r * r * along / count).margin(2e-5));
+    CHECK(w_grad[i] - 7 == Approx(r * x[i] * g[i]).margin(2e-5));
+    const double s = 1 / (1 + std::exp(-double{x[i]}));
+    CHECK(forward[i] == Approx(x[i] * s * w[i]).margin(1e-6));
+    CHECK(out[i] == forward[i]);
+    CHECK(gate[i] == Approx(g[i] * w[i] * (s + x[i] * s * (1 - s))).margin(1e-5));
+    CHECK(up[i] == Approx(g[i] * x[i] * s).margin(1e-5));
+    CHECK(slope[i] == Approx(w[i] * (g[i] - 0.25) * 0.5).margin(1e-5));
+    const double z = (double{x[i]} - 3) * 0.7;
+    CHECK(e[i] == Approx(std::exp(z)));
+    want_total += std::exp(z);
+    want_weighted += std::exp(z) * z;
+  }
+  CHECK(total == Approx(want_total));
+  CHECK(weighted == Approx(want_weighted));
+  for (const auto* values : {&x_grad, &w_grad, &gate, &up, &out, &forward, &slope, &e})
+    CHECK((*values)[n] == 7.0f);
+}
+
 TEST_CASE("kernels agree, row by row in any batch", "[model]") {
   const std::size_t k = 300;
   std::vector<float> a(9 * k), panel(k * kPanel);
@@ -433,6 +477,7 @@ TEST_CASE("kernels agree, row by row in any batch", "[model]") {
       const float total = kernel->exponentials(x.data(), n, top, 0.7f);
       CHECK(total == Approx(sum));
       for (std::size_t i = 0; i < (n + 31) / 32 * 32; ++i) CHECK(x[i] == Approx(want[i]).margin(1e-37));
+      check_gradients(*kernel, n);
     }
     std::vector<float> gate{-100, -20, -1, 0, 1, 20, 100, 3}, up(32, 2.0f);
     gate.resize(32);

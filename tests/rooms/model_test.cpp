@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "model/decoder.hpp"
+#include "model/packed.hpp"
+#include "model/token_scores.hpp"
 
 namespace {
 
@@ -34,6 +37,11 @@ at::Tensor tensor(const Ids& ids) {
 
 at::Tensor tensor(const Json& numbers) {
   return at::tensor(jsonl::numbers(numbers), at::kDouble);
+}
+
+/// Hidden states of one sequence, [time, d].
+at::Tensor hidden_of(const Decoder& decoder, const Ids& ids) {
+  return PackedPass(decoder, {ids, {{0, static_cast<std::int64_t>(ids.size()), -1, 0}}}, {}).forward(false);
 }
 
 bool close(const at::Tensor& a, const at::Tensor& b) {
@@ -72,7 +80,7 @@ TEST_CASE("decoder equals transformers", "[model]") {
     const Json golden = read_json_file(kGolden + name + "/golden.json");
 
     const Ids prompt = jsonl::integers(golden["cases"][1]["prompt"]);
-    const at::Tensor logits = decoder.logits(decoder.forward(tensor(prompt).unsqueeze(0)))[0];
+    const at::Tensor logits = decoder.logits(hidden_of(decoder, prompt));
     for (std::size_t t = 0; t < prompt.size(); ++t) {
       CHECK(close(logits[static_cast<std::int64_t>(t)], tensor(golden["logits"][t])));
     }
@@ -81,7 +89,7 @@ TEST_CASE("decoder equals transformers", "[model]") {
       Ids all = before;
       all.insert(all.end(), after.begin(), after.end());
       const auto p = static_cast<std::int64_t>(before.size()), n = static_cast<std::int64_t>(after.size());
-      const at::Tensor hidden = decoder.forward(tensor(all).unsqueeze(0))[0].narrow(0, p - 1, n);
+      const at::Tensor hidden = hidden_of(decoder, all).narrow(0, p - 1, n);
       CHECK(decoder.logits(hidden).argmax(-1).equal(tensor(after)));
       for (const auto& [key, temperature] : {std::pair{"scores", 1.0}, {"scores_at_0.5", 0.5}}) {
         const TokenScores scores = score_tokens(hidden, decoder.output_weight(), tensor(after),
@@ -92,24 +100,14 @@ TEST_CASE("decoder equals transformers", "[model]") {
   }
 }
 
-TEST_CASE("right padding and other rows of a batch do not change a sequence", "[model]") {
-  c10::InferenceMode guard;
-  const Decoder decoder(kGolden + "llama3", at::kFloat, at::kCPU);
-  const Ids ids = {5, 17, 33, 80, 4, 9};
-  Ids padded = ids;
-  padded.resize(11, 0);
-  const at::Tensor alone = decoder.forward(tensor(ids).unsqueeze(0))[0];
-  const at::Tensor batch = decoder.forward(at::stack({at::arange(11), tensor(padded)}))[1];
-  CHECK(close(alone, batch.narrow(0, 0, 6)));
-}
-
 TEST_CASE("the cached pass equals the whole pass", "[model]") {
   for (const std::string name : {"llama3", "qwen3"}) {
     c10::InferenceMode guard;
     const Decoder decoder(kGolden + name, at::kFloat, at::kCPU);
     const ModelConfig& config = decoder.config();
-    const at::Tensor ids = at::arange(3, 23).unsqueeze(0);
-    const at::Tensor whole = decoder.forward(ids)[0];
+    Ids sequence(20);
+    std::iota(sequence.begin(), sequence.end(), 3);
+    const at::Tensor ids = tensor(sequence).unsqueeze(0), whole = hidden_of(decoder, sequence);
     KvCache cache;
     for (std::int64_t i = 0; i < config.layers; ++i) {
       cache.keys.push_back(at::zeros({1, config.kv_heads, 32, config.head_dim}));
@@ -147,6 +145,18 @@ TEST_CASE("token scores and their gradients equal the plain formula, whatever th
     (scores.logprobs * up + scores.entropy * up2).sum().backward();
     CHECK(close(hidden.grad(), want_hidden));
     CHECK(close(weight.grad(), want_weight));
+    weight.mutable_grad() = at::Tensor();
+    const at::Tensor once = differentiate_scores(
+        hidden, weight, targets, temperature,
+        [&](std::int64_t from, const TokenScores& some) {
+          const std::int64_t count = some.logprobs.size(0);
+          CHECK(close(some.logprobs, plain.narrow(0, from, count)));
+          CHECK(close(some.entropy, spread.narrow(0, from, count)));
+          return TokenScores{up.narrow(0, from, count), up2.narrow(0, from, count)};
+        },
+        chunk);
+    CHECK(close(once, want_hidden));
+    CHECK(close(weight.grad(), want_weight));
   }
 }
 
@@ -155,10 +165,15 @@ TEST_CASE("every parameter gets a gradient, a tied one once", "[model]") {
     INFO(name);
     const Decoder decoder(kGolden + name, at::kFloat, at::kCPU);
     for (const auto& [parameter, value] : decoder.parameters()) value.set_requires_grad(true);
-    const at::Tensor hidden = decoder.forward(at::arange(12).view({2, 6})).view({12, -1});
-    score_tokens(hidden, decoder.output_weight(), at::arange(12), at::ones({12}), 5)
-        .logprobs.sum()
-        .backward();
+    Ids ids(12);
+    std::iota(ids.begin(), ids.end(), 0);
+    PackedPass pass(decoder, {ids, {{0, 6, -1, 0}, {6, 6, -1, 0}}}, {});
+    pass.backward(differentiate_scores(
+        pass.forward(true), decoder.output_weight(), tensor(ids), at::ones({12}),
+        [](std::int64_t, const TokenScores& scores) {
+          return TokenScores{at::ones_like(scores.logprobs), at::Tensor()};
+        },
+        5));
     bool head = false;
     for (const auto& [parameter, value] : decoder.parameters()) {
       INFO(parameter);
@@ -174,18 +189,19 @@ TEST_CASE("every parameter gets a gradient, a tied one once", "[model]") {
 TEST_CASE("a low-rank pair adds its product", "[model]") {
   c10::InferenceMode guard;
   Decoder decoder(kGolden + "llama", at::kFloat, at::kCPU);
-  const at::Tensor ids = at::arange(6).unsqueeze(0), before = decoder.forward(ids);
+  const Ids ids = {0, 1, 2, 3, 4, 5};
+  const at::Tensor before = hidden_of(decoder, ids);
   const std::string name = "model.layers.1.mlp.down_proj.weight";
   const at::Tensor a = at::randn({3, 48}) * 0.1, b = at::randn({32, 3}) * 0.1;
   decoder.set_lora(name, {a, b, 0.5});
-  const at::Tensor with = decoder.forward(ids);
+  const at::Tensor with = hidden_of(decoder, ids);
   CHECK_FALSE(close(with, before));
   decoder.set_lora(name, {});
-  CHECK(decoder.forward(ids).equal(before));
+  CHECK(hidden_of(decoder, ids).equal(before));
   for (const auto& [parameter, value] : decoder.parameters()) {
     if (parameter == name) value.add_(b.matmul(a), 0.5);
   }
-  CHECK(close(decoder.forward(ids), with));
+  CHECK(close(hidden_of(decoder, ids), with));
   CHECK(message_of([&] { decoder.set_lora("model.norm.weight", {}); }).find("model.norm.weight") !=
         std::string::npos);
 }
