@@ -129,6 +129,17 @@ const Names kFewHeaders = {"algorithm",
                            "type_traits",
                            "utility"};
 
+// Read anew in a moment, by those who include them, with the names that they bring.
+const std::map<std::string_view, Names> kLightHeaders = {
+    {"array", {"array"}},
+    {"atomic", {"atomic"}},
+    {"chrono", {"chrono"}},
+    {"ctime", {}},
+    {"time.h", {}},
+    {"numeric", {"accumulate", "gcd", "inner_product", "iota", "lcm", "partial_sum", "reduce"}},
+    {"tuple", {"make_tuple", "tie", "tuple"}},
+    {"vector", {"vector"}}};
+
 // Host code of the standard library that is found in kernels.
 const Names kHostWords = {"rand",        "srand",   "fprintf",    "fopen", "puts",   "putchar",
                           "exit",        "getenv",  "time",       "sort",  "cout",   "accumulate",
@@ -384,11 +395,18 @@ class Sides {
 
 bool needs_all_headers(std::string_view source) {
   const Tokens t(source);
+  Names known = kFewNames;
   for (std::size_t i = 0; i < t.size(); ++i) {
-    if (t[i].kind == TokenKind::kInclude && !kFewHeaders.count(header_of(t[i].text))) return true;
+    if (t[i].kind == TokenKind::kInclude) {
+      const std::string_view header = header_of(t[i].text);
+      if (const auto light = kLightHeaders.find(header); light != kLightHeaders.end())
+        known.insert(light->second.begin(), light->second.end());
+      else if (!kFewHeaders.count(header) && header.substr(0, 4) != "cub/")
+        return true;
+    }
     if (!t[i].is("std")) continue;
     const std::size_t colons = t.next(i), name = t.is(colons, "::") ? t.next(colons) : kNone;
-    if (name == kNone || !kFewNames.count(t[name].text)) return true;
+    if (name == kNone || !known.count(t[name].text)) return true;
   }
   return false;
 }

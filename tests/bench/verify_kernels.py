@@ -61,7 +61,9 @@ def main():
         # The runtime is compiled into this cache; the kernels are new to it.
         cache = os.path.join(folder, "cache")
         first = json.loads(lines[0])
-        first["rollouts"][0]["turns"][0]["code"] = "// another text\n" + first["task"]["solution"]
+        # One that gets by with few headers, one that does not.
+        first["rollouts"][0]["turns"] = [{"code": f"{line}\n" + first["task"]["solution"]}
+                                         for line in ("// another text", "#include <iostream>")]
         start_s, _ = cpu_seconds([tool, "--cache", cache], input=json.dumps(first).encode() + b"\n")
         cold_s, done = cpu_seconds([tool, "--cache", cache], input=text)
         ok = done.stdout.count(b'"status":"ok"')

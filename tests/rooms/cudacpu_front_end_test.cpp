@@ -188,10 +188,12 @@ __global__ void __launch_bounds__(BLOCK, 2) k(const T* x, T* y, int n) {
 
 TEST_CASE("headers that few candidates need are for those alone", "[cudacpu]") {
   for (const char* source : {"__global__ void k() {}", "#include <cmath>\n#include <cuda_fp16.h>\nint x;",
-                             "float f(float a) { return std::max(a, std::sqrt(a)); }"})
+                             "float f(float a) { return std::max(a, std::sqrt(a)); }",
+                             "#include <vector>\n#include <cub/cub.cuh>\nstd::vector<int> v;"})
     CHECK_FALSE(needs_all_headers(source));
   for (const char* source :
-       {"#include <vector>\n", "#include <cub/cub.cuh>\n", "std::vector<int> v;", "using namespace std;",
-        "namespace s = std;", "auto t = std::chrono::steady_clock::now();"})
+       {"#include <iostream>\n", "#include <thrust/sort.h>\n", "#include <vector>\nstd::string s;",
+        "std::vector<int> v;", "using namespace std;", "namespace s = std;",
+        "auto t = std::chrono::steady_clock::now();"})
     CHECK(needs_all_headers(source));
 }

@@ -28,7 +28,6 @@
 #include <iostream>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
