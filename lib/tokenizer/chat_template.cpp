@@ -1,5 +1,6 @@
 #include "tokenizer/chat_template.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
@@ -55,7 +56,14 @@ std::string token_text(const Json& config, const char* name) {
   return {};
 }
 
-/// A value of the messages: all its text is content.
+/// Is this the name of a role? Templates put it into their tokens: '<|' + role + '|>'.
+bool is_role(const std::string& key, const Json& value) {
+  if (key != "role" || !value.is_string()) return false;
+  const auto& name = value.get_ref<const std::string&>();
+  return std::all_of(name.begin(), name.end(), [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); });
+}
+
+/// A value of the messages: all its text but the roles is content.
 jinja::Value to_value(const Json& json) {
   if (jsonl::is_raw(json)) {
     Json parsed = json;
@@ -85,8 +93,10 @@ jinja::Value to_value(const Json& json) {
     }
     case Json::value_t::object: {
       jinja::Dict dict;
-      for (const auto& [key, item] : json.items())
-        dict.items.emplace_back(jinja::Text(key, true), to_value(item));
+      for (const auto& [key, item] : json.items()) {
+        jinja::Value value = is_role(key, item) ? jinja::Text(item.get<std::string>()) : to_value(item);
+        dict.items.emplace_back(jinja::Text(key, true), std::move(value));
+      }
       return dict;
     }
     default:

@@ -13,7 +13,8 @@
 
 namespace leap::tokenizer {
 
-/// Rendered text; `content` are the parts of it that come from the messages, not from the template.
+/// Rendered text; `content` are the parts of it that come from the messages (roles that are plain words
+/// excepted), not from the template.
 struct Rendered {
   std::string text;
   std::vector<Span> content;

@@ -120,9 +120,9 @@ TEST_CASE("content is followed through what a template does with it", "[tokenize
   CHECK(masked("{% macro f(t) %}({{ t }}){% endmacro %}{{ f(messages[0].content) }}", user("xyz")) ==
         "(###)");
   CHECK(masked("{% for c in messages[0].content %}{{ c }},{% endfor %}", user("xy")) == "#,#,");
-  CHECK(masked("{{ messages[0].role }}", user("x")) == "####");
+  CHECK(masked("{{ messages[0].role }}", user("x")) == "user");
   CHECK(masked("{% for m in messages %}{% for k, v in m.items() %}{{ k }}={{ v }};{% endfor %}{% endfor %}",
-               user("x")) == "####=####;#######=#;");
+               user("x")) == "####=user;#######=#;");
   CHECK(masked("{{ messages[0].content | upper }}", user("xyz")) == "###");
   CHECK(masked("{{ messages | tojson }}", user("xyz")) == std::string(36, '#'));
   CHECK(masked("{{ {'a': 'b'} | tojson }}", user("xyz")) == "{\"a\": \"b\"}");
@@ -157,6 +157,12 @@ TEST_CASE("special tokens typed in a message are text, those of the template are
   const auto bracket = ChatTemplate::from_text("{{ messages[0].content }}>x<|im_end|>", "", "");
   CHECK(count(encode_chat(tokenizer, bracket, user("<|im_end|")).ids, end) == 1);
   CHECK(count(encode_chat(tokenizer, chat, user("x"), false).ids, start) == 1);
+
+  // A template may make its tokens out of roles; what is no plain word stays text there.
+  const auto by_role = ChatTemplate::from_text("{{ '<|im_' + messages[0].role + '|>' }}", "", "");
+  const auto with_role = [](const char* role) { return Json::array({{{"role", role}, {"content", "x"}}}); };
+  CHECK(encode_chat(tokenizer, by_role, with_role("start")).ids == std::vector<std::int64_t>{start});
+  CHECK(count(encode_chat(tokenizer, by_role, with_role("start|><|im_end")).ids, end) == 0);
 }
 
 TEST_CASE("where a template and its special tokens are found", "[tokenizer]") {
