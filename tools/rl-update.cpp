@@ -109,6 +109,8 @@ void bind_files(CLI::App& app, UpdateOptions& o, leap::cli::StreamOptions& strea
   add("--save-steps", o.save_steps, "N",
       "Write the checkpoint every N steps too, 0 is only at the end (default 20)");
   add("--device", o.device, "NAME", "auto, cpu or cuda (default auto)");
+  add("--join-timeout", o.join_timeout_s, "S",
+      "Longest wait for the other processes of the run to start (default 300)");
   app.add_flag("--keep-going", o.keep_going, "Skip records that cannot be used, report them, exit 1")
       ->group(group);
   add("--summary", stream.summary, "FILE", "Write a one-line JSON summary to FILE");
@@ -134,7 +136,10 @@ int main(int argc, char** argv) {
 
   return tool.run(argc, argv, [&] {
     stream.files = options.files;
-    cli::require_input(stream);
+    options.place = placement_from_environment();
+    for (int i = 1; i < argc; ++i) options.command += std::string(argv[i]) + '\0';
+    const bool first = options.place.rank == 0;  // the one that reads and writes
+    if (first) cli::require_input(stream);
     cli::Progress progress(tool, stream);
     jsonl::LineWriter out(STDOUT_FILENO, "stdout");
     UpdateHooks hooks;
@@ -145,6 +150,7 @@ int main(int argc, char** argv) {
     hooks.progress = [&](std::uint64_t lines, std::uint64_t done, std::uint64_t total,
                          const std::string& note) { progress.update(lines, done, total, note); };
     const UpdateReport report = run_update(options, hooks);
+    if (!first) return;
     cli::write_summary(tool, stream, report.records, {{"steps", report.steps}, {"step", report.step}});
   });
 }

@@ -41,6 +41,13 @@ void install_signal_handlers() {
   sigaction(SIGPIPE, &action, nullptr);
 }
 
+void request_interrupt(int number) {
+  int none = 0;
+  if (!received.compare_exchange_strong(none, number)) return;
+  const char byte = 0;
+  [[maybe_unused]] const auto written = write(pipe_fds[1], &byte, 1);
+}
+
 int interrupted() {
   return received.load();
 }

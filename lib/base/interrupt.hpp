@@ -8,6 +8,9 @@ namespace leap {
 /// is seen by whoever writes. Call once, before threads start.
 void install_signal_handlers();
 
+/// As if signal `number` had come, where none has yet: for a signal that another process got. Any thread.
+void request_interrupt(int number);
+
 /// The signal that asked to finish, or 0.
 int interrupted();
 

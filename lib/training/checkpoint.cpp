@@ -56,8 +56,8 @@ void write_optimiser(const fs::path& dir, const Policy& policy, const AdamW& opt
   model::SafetensorsWriter writer(in(dir, kOptimiserFile), infos);
   for (std::size_t i = 0; i < has_master.size(); ++i) {
     const AdamW::Slot& slot = optimiser.slots()[i];
-    write_floats(writer, "first." + slot.name, slot.first);
-    write_floats(writer, "second." + slot.name, slot.second);
+    write_floats(writer, "first." + slot.name, optimiser.whole(i, &AdamW::Slot::first));
+    write_floats(writer, "second." + slot.name, optimiser.whole(i, &AdamW::Slot::second));
     if (has_master[i]) write_floats(writer, "master." + slot.name, slot.parameter);
   }
   for (std::size_t i = 0; i < state.old.size(); ++i) {
@@ -65,6 +65,14 @@ void write_optimiser(const fs::path& dir, const Policy& policy, const AdamW& opt
     writer.write("old." + std::to_string(i), state.old[i].data(), state.old[i].size() * sizeof(float));
   }
   writer.close();
+}
+
+/// What the other ranks add to write_optimiser() of the first.
+void help_write_optimiser(const AdamW& optimiser) {
+  for (std::size_t i = 0; i < optimiser.slots().size(); ++i) {
+    (void)optimiser.whole(i, &AdamW::Slot::first);
+    (void)optimiser.whole(i, &AdamW::Slot::second);
+  }
 }
 
 void write_state(const fs::path& dir, const State& state) {
@@ -122,27 +130,34 @@ void read_optimiser(const std::string& dir, AdamW& optimiser) {
   const at::NoGradGuard no_grad;
   const std::string path = in(dir, kOptimiserFile);
   const model::SafetensorsReader reader(path);
-  const auto fill = [&](const model::TensorView& view, at::Tensor target) {
-    if (view.shape != target.sizes().vec())
+  const auto fill = [&](const model::TensorView& view, const AdamW::Slot& slot, Shards::Range range,
+                        at::Tensor target) {
+    if (view.shape != slot.parameter.sizes().vec())
       throw Error(path + ": '" + view.name + "' has another shape than the model");
     at::Tensor values = at::empty(target.sizes(), at::TensorOptions().dtype(at::kFloat));
-    model::widen(view, 0, view.elements(), values.data_ptr<float>());
+    model::widen(view, range.begin, range.size(), values.data_ptr<float>());
     target.copy_(values);
   };
   for (AdamW::Slot& slot : optimiser.slots()) {
-    fill(reader.at("first." + slot.name), slot.first);
-    fill(reader.at("second." + slot.name), slot.second);
-    if (const model::TensorView* master = reader.find("master." + slot.name)) fill(*master, slot.parameter);
+    fill(reader.at("first." + slot.name), slot, slot.range, slot.first);
+    fill(reader.at("second." + slot.name), slot, slot.range, slot.second);
+    const model::TensorView* master = reader.find("master." + slot.name);
+    if (master != nullptr) fill(*master, slot, {0, slot.parameter.numel()}, slot.parameter);
   }
 }
 
 void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
-                      const AdamW& optimiser, const State& state) {
-  StagedDirectory staged(out, is_ours);
-  policy.write(staged.path().string(), source);
-  write_optimiser(staged.path(), policy, optimiser, state);
-  write_state(staged.path(), state);
-  staged.commit();
+                      const AdamW& optimiser, const State& state, const Ranks& ranks) {
+  if (ranks.first()) {
+    StagedDirectory staged(out, is_ours);
+    policy.write(staged.path().string(), source);
+    write_optimiser(staged.path(), policy, optimiser, state);
+    write_state(staged.path(), state);
+    staged.commit();
+  } else {
+    help_write_optimiser(optimiser);
+  }
+  (void)ranks.of_first(0);
 }
 
 void check_writable(const std::string& out) {

@@ -45,9 +45,10 @@ State read_state(const std::string& dir);
 void read_optimiser(const std::string& dir, AdamW& optimiser);
 
 /// Writes the checkpoint to `out`; `source` is the model directory the weights came from (it may be `out`).
-/// Throws Error.
+/// All ranks call it; the first one writes, and the others return when the checkpoint is there. Its form does
+/// not depend on their number. Throws Error.
 void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
-                      const AdamW& optimiser, const State& state);
+                      const AdamW& optimiser, const State& state, const Ranks& ranks);
 
 /// Can a checkpoint be written to `out`? Throws Error when not.
 void check_writable(const std::string& out);

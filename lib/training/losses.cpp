@@ -57,6 +57,18 @@ at::Tensor policy_terms(const LossOptions& options, const Tokens& t, TokenStats&
 
 }  // namespace
 
+void TokenStats::add(const TokenStats& other) {
+  if (other.tokens == 0) return;
+  ratio_min = tokens == 0 ? other.ratio_min : std::min(ratio_min, other.ratio_min);
+  ratio_max = tokens == 0 ? other.ratio_max : std::max(ratio_max, other.ratio_max);
+  tokens += other.tokens;
+  ratio_sum += other.ratio_sum;
+  clipped_low += other.clipped_low;
+  clipped_high += other.clipped_high;
+  kl_sum += other.kl_sum;
+  entropy_sum += other.entropy_sum;
+}
+
 std::vector<double> token_factors(Loss loss, const std::vector<std::int64_t>& lengths, double max_length) {
   const auto actions = static_cast<double>(lengths.size());
   const auto tokens = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));

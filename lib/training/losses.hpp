@@ -33,12 +33,14 @@ struct Tokens {
   std::vector<std::int64_t> lengths;  ///< tokens of each action
 };
 
-/// What the tokens of a step had in common, summed over micro-batches.
+/// What the tokens of a step had in common, summed over micro-batches and ranks.
 struct TokenStats {
   std::int64_t tokens = 0;
   double ratio_sum = 0, ratio_min = 0, ratio_max = 0;
   std::int64_t clipped_low = 0, clipped_high = 0;
   double kl_sum = 0, entropy_sum = 0;
+
+  void add(const TokenStats& other);
 };
 
 /// The tokens' part of the step's loss, a scalar with gradient. Adds to `stats`.

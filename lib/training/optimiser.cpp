@@ -7,8 +7,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace leap::training {
+namespace {
+
+std::vector<std::int64_t> sizes_of(const std::vector<std::pair<std::string, at::Tensor>>& parameters) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& [name, parameter] : parameters) sizes.push_back(parameter.numel());
+  return sizes;
+}
+
+}  // namespace
 
 double learning_rate(const RateOptions& options, std::int64_t step) {
   const auto warmup = static_cast<double>(options.warmup_steps);
@@ -21,11 +31,26 @@ double learning_rate(const RateOptions& options, std::int64_t step) {
   return options.lr * 0.5 * (1 + std::cos(std::numbers::pi * done));
 }
 
-AdamW::AdamW(const std::vector<std::pair<std::string, at::Tensor>>& parameters, AdamOptions options)
-    : options_(options) {
+AdamW::AdamW(const std::vector<std::pair<std::string, at::Tensor>>& parameters, AdamOptions options,
+             const Ranks& ranks)
+    : options_(options), ranks_(ranks), shards_(sizes_of(parameters), ranks) {
   for (const auto& [name, parameter] : parameters) {
-    slots_.push_back({name, parameter, at::zeros_like(parameter), at::zeros_like(parameter)});
+    Slot slot{name, parameter, {}, {}, shards_.range(ranks.rank(), slots_.size())};
+    slot.first = at::zeros_like(share(slot, parameter));
+    slot.second = at::zeros_like(slot.first);
+    slots_.push_back(std::move(slot));
   }
+}
+
+void AdamW::reduce_gradients() {
+  if (ranks_.alone()) return;
+  std::vector<at::Tensor> all;
+  for (Slot& slot : slots_) {
+    at::Tensor& gradient = slot.parameter.mutable_grad();
+    gradient = gradient.defined() ? gradient.contiguous() : at::zeros_like(slot.parameter.detach());
+    all.push_back(gradient);
+  }
+  shards_.reduce(all);
 }
 
 double AdamW::grad_norm() const {
@@ -34,7 +59,8 @@ double AdamW::grad_norm() const {
     const double norm = gradient.norm().item<double>();
     squares += norm * norm;
   }
-  return std::sqrt(squares);
+  const std::vector<double> all = ranks_.gather(squares);
+  return std::sqrt(std::accumulate(all.begin(), all.end(), 0.0));
 }
 
 void AdamW::clip(double norm, double max_norm) {
@@ -50,8 +76,9 @@ void AdamW::step(double lr, std::int64_t step) {
     for (Slot& slot : slots_) {
       if ((slot.parameter.dim() >= 2) != decayed) continue;
       if (!slot.parameter.grad().defined()) slot.parameter.mutable_grad() = at::zeros_like(slot.parameter);
-      parameters.push_back(slot.parameter.detach());
-      grads.push_back(slot.parameter.grad());
+      if (slot.first.numel() == 0) continue;
+      parameters.push_back(share(slot, slot.parameter));
+      grads.push_back(share(slot, slot.parameter.grad()));
       first.push_back(slot.first);
       second.push_back(slot.second);
       // The kernel's count is the number of this update; it does not add one itself.
@@ -62,16 +89,39 @@ void AdamW::step(double lr, std::int64_t step) {
                       decayed ? options_.weight_decay : 0.0, options_.epsilon, /*amsgrad=*/false,
                       /*maximize=*/false);
   }
+  std::vector<at::Tensor> weights;
+  for (const Slot& slot : slots_) weights.push_back(slot.parameter);
+  shards_.broadcast(weights);
 }
 
 void AdamW::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.mutable_grad().reset();
 }
 
+at::Tensor AdamW::whole(std::size_t index, at::Tensor Slot::*moment) const {
+  const Slot& slot = slots_[index];
+  if (ranks_.alone()) return slot.*moment;
+  const at::Tensor all = at::empty_like(slot.parameter.detach());
+  share(slot, all).copy_(slot.*moment);
+  std::vector<Collectives::Part> parts;
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    const Shards::Range range = shards_.range(rank, index);
+    if (range.size() > 0) parts.push_back({all.view(-1).narrow(0, range.begin, range.size()), rank});
+  }
+  ranks_.broadcast(parts);
+  return all;
+}
+
+/// This rank's part of a tensor shaped as the slot's parameter.
+at::Tensor AdamW::share(const Slot& slot, const at::Tensor& tensor) const {
+  if (ranks_.alone()) return tensor.detach();
+  return tensor.detach().view(-1).narrow(0, slot.range.begin, slot.range.size());
+}
+
 std::vector<at::Tensor> AdamW::gradients() const {
   std::vector<at::Tensor> out;
   for (const Slot& slot : slots_) {
-    if (slot.parameter.grad().defined()) out.push_back(slot.parameter.grad());
+    if (slot.parameter.grad().defined()) out.push_back(share(slot, slot.parameter.grad()));
   }
   return out;
 }

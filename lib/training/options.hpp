@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "training/placement.hpp"
+
 namespace leap::training {
 
 enum class Loss { kDrGrpo, kGrpo, kBnpo, kDapo, kCispo, kGspo, kSft };
@@ -90,7 +92,10 @@ struct UpdateOptions {
       20;  ///< a checkpoint every so many steps, besides the one at the end; 0: only that
   std::int64_t seed = 0;
   bool keep_going = false;
-  ActionOptions actions;  ///< `sft` follows from the loss
+  Placement place;              ///< among the processes of this run
+  double join_timeout_s = 300;  ///< longest wait for the others to start
+  std::string command;          ///< the command line, to be the same for all of them
+  ActionOptions actions;        ///< `sft` follows from the loss
   TrainerOptions trainer;
 };
 

@@ -156,6 +156,18 @@ std::shared_ptr<const model::Decoder> Policy::base() const {
   return is_adapter_ ? std::make_shared<const model::Decoder>(*decoder_, model::WithoutLora()) : nullptr;
 }
 
+std::uint64_t Policy::digest() const {
+  constexpr std::int64_t kSampled = 4096;  // of each tensor
+  std::uint64_t hash = hash64("");
+  for (const auto& [name, parameter] : trained_) {
+    const at::Tensor row = parameter.detach().flatten();
+    const std::int64_t stride = std::max<std::int64_t>(1, row.numel() / kSampled);
+    const at::Tensor some = row.slice(0, 0, row.numel(), stride).to(at::kCPU).contiguous();
+    hash = hash64({static_cast<const char*>(some.const_data_ptr()), some.nbytes()}, hash);
+  }
+  return hash;
+}
+
 void Policy::write(const std::string& dir, const std::string& source) const {
   if (is_adapter_) {
     const std::string path = in(dir, kAdapterConfig);

@@ -38,6 +38,9 @@ class Policy {
   /// The model without the adapter, sharing its weights; null where there is none.
   std::shared_ptr<const model::Decoder> base() const;
 
+  /// Of a sample of the trained weights: differs where processes have not read the same.
+  std::uint64_t digest() const;
+
   /// Writes the weights into a checkpoint's directory. `source`: where the files beside them come from.
   void write(const std::string& dir, const std::string& source) const;
 

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "model/packed.hpp"
+#include "training/split.hpp"
 
 namespace leap::training {
 namespace {
@@ -20,6 +21,17 @@ constexpr double kDefaultCompletionLength = 1024;
 
 at::Tensor float_tensor(const std::vector<float>& values) {
   return at::tensor(values, at::TensorOptions().dtype(at::kFloat));
+}
+
+std::int64_t common_beginning(const Action& a, const Action& b) {
+  const auto id = [](const Action& action, std::size_t i) {
+    const std::size_t prompt = action.prompt.size();
+    return i < prompt ? action.prompt[i] : action.completion[i - prompt];
+  };
+  const std::size_t most = std::min(a.size(), b.size());
+  std::size_t n = 0;
+  while (n < most && id(a, n) == id(b, n)) ++n;
+  return static_cast<std::int64_t>(n);
 }
 
 class Clock {
@@ -34,24 +46,32 @@ class Clock {
 
 }  // namespace
 
-/// One step in progress.
-struct Trainer::Pass {
-  Batch& batch;
-  std::vector<double> factors = {};  // by action
-  std::vector<bool> fills_old = {};  // by action: this pass's log-probs become the old ones
-  bool record_reference = false;     // the records' ref_logprobs are the reference
+/// What is summed over the passes of a step and over ranks.
+struct Trainer::Totals {
   double loss = 0;
   TokenStats stats = {};
   // |trainer - sampler| over the tokens with a usable recorded log-prob, and the correction factors.
   double difference_sum = 0, difference_max = 0, correction_sum = 0;
   std::int64_t compared = 0, corrected = 0;
+  std::int64_t computed = 0,
+               unshared = 0;  // tokens of the forward passes, and of passes for each action alone
 };
 
-Trainer::Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference)
+/// One step in progress.
+struct Trainer::Pass : Totals {
+  Batch& batch;
+  std::vector<int> owners = {};      // by action: the rank that trains it
+  std::vector<double> factors = {};  // by action
+  std::vector<bool> fills_old = {};  // by action: this pass's log-probs become the old ones
+  bool record_reference = false;     // the records' ref_logprobs are the reference
+};
+
+Trainer::Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference, const Ranks& ranks)
     : options_(options),
       policy_(policy.decoder()),
       reference_source_(std::move(reference)),
-      optimiser_(policy.trained(), options.adam) {}
+      ranks_(ranks),
+      optimiser_(policy.trained(), options.adam, ranks) {}
 
 /// An action of advantage 0 counts in the denominators, but its terms and their gradient are 0.
 bool Trainer::needs_forward(const Action& action) const {
@@ -60,12 +80,27 @@ bool Trainer::needs_forward(const Action& action) const {
          options_.loss.entropy_coef != 0;
 }
 
-std::vector<Pack> Trainer::packs(const Batch& batch) const {
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < batch.actions.size(); ++i) {
-    if (needs_forward(batch.actions[i])) chosen.push_back(i);
+std::vector<int> Trainer::owners(const Batch& batch) const {
+  if (ranks_.alone()) return std::vector<int>(batch.actions.size(), 0);
+  std::vector<ActionCost> costs;
+  const Action* before = nullptr;
+  for (const Action& action : batch.actions) {
+    ActionCost& cost = costs.emplace_back();
+    if (!needs_forward(action)) continue;
+    cost.tokens = static_cast<std::int64_t>(action.size());
+    if (before != nullptr) cost.shared = common_beginning(*before, action);
+    before = &action;
   }
-  return pack(batch.actions, chosen, options_.tokens_per_batch);
+  return split_actions(costs, ranks_.size());
+}
+
+std::vector<Pack> Trainer::packs(const Pass& pass) const {
+  const auto& actions = pass.batch.actions;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (pass.owners[i] == ranks_.rank() && needs_forward(actions[i])) chosen.push_back(i);
+  }
+  return pack(actions, chosen, options_.tokens_per_batch);
 }
 
 namespace {
@@ -163,7 +198,72 @@ at::Tensor Trainer::loss(Pass& pass, const Pack& pack, std::size_t from, const m
   return value;
 }
 
+/// The denominators are those of the whole batch; bnpo's are each rank's own, and its loss is the mean over
+/// the ranks that have any token.
+void Trainer::set_factors(Pass& pass, double max_length) const {
+  const auto& actions = pass.batch.actions;
+  const bool local = options_.loss.loss == Loss::kBnpo;
+  pass.factors.assign(actions.size(), 0);
+  int parts = 0;
+  for (int rank = 0; rank < (local ? ranks_.size() : 1); ++rank) {
+    const auto counts = [&](std::size_t i) {
+      return !actions[i].masked && (!local || pass.owners[i] == rank);
+    };
+    std::vector<std::int64_t> lengths;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (counts(i)) lengths.push_back(static_cast<std::int64_t>(actions[i].completion.size()));
+    }
+    if (!lengths.empty()) ++parts;
+    const std::vector<double> factors = token_factors(options_.loss.loss, lengths, max_length);
+    auto factor = factors.begin();
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (counts(i)) pass.factors[i] = *factor++ * actions[i].weight;
+    }
+  }
+  for (double& factor : pass.factors) factor /= parts;
+}
+
+/// The totals of all ranks, and what this one lacks of the batch.
+void Trainer::unite(Pass& pass) const {
+  if (ranks_.alone()) return;
+  Totals all;
+  for (const Totals& rank : ranks_.gather<Totals>(pass)) {
+    all.loss += rank.loss;
+    all.stats.add(rank.stats);
+    all.difference_sum += rank.difference_sum;
+    all.difference_max = std::max(all.difference_max, rank.difference_max);
+    all.correction_sum += rank.correction_sum;
+    all.compared += rank.compared;
+    all.corrected += rank.corrected;
+    all.computed += rank.computed;
+    all.unshared += rank.unshared;
+  }
+  static_cast<Totals&>(pass) = all;
+  unite_old(pass);
+}
+
+/// The old log-probs that the ranks computed, for all: a checkpoint holds them, and after a resume other
+/// ranks may train the actions.
+void Trainer::unite_old(Pass& pass) const {
+  std::vector<std::vector<float>*> made;
+  std::vector<float> values;
+  for (std::size_t i = 0; i < pass.batch.actions.size(); ++i) {
+    if (!pass.fills_old[i]) continue;
+    made.push_back(&pass.batch.old[i]);  // zeros where another rank fills it
+    values.insert(values.end(), made.back()->begin(), made.back()->end());
+  }
+  if (made.empty()) return;
+  const at::Tensor all = float_tensor(values);
+  ranks_.sum(all);
+  const float* from = all.const_data_ptr<float>();
+  for (std::vector<float>* old : made) {
+    std::copy_n(from, old->size(), old->begin());
+    from += old->size();
+  }
+}
+
 void Trainer::run(Pass& pass, const Pack& pack) {
+  ranks_.check();
   if (options_.loss.beta != 0 && !pass.record_reference) fill_reference(pass, pack);
   model::PackedPass forward(policy_, pack.packed, {options_.compute, options_.checkpointing});
   const at::Tensor hidden = forward.forward(true);
@@ -223,34 +323,33 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
     return metrics;
   }
 
-  Pass pass{batch};
+  Pass pass{{}, batch, owners(batch)};
   pass.record_reference = record_reference;
   double max_length = options_.max_completion_length;
   if (max_length <= 0)
     max_length = recorded_length > 0 ? static_cast<double>(recorded_length) : kDefaultCompletionLength;
-  const std::vector<double> factors = token_factors(options_.loss.loss, lengths, max_length);
-  auto factor = factors.begin();
+  set_factors(pass, max_length);
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
     const Action& action = batch.actions[i];
-    pass.factors.push_back(action.masked ? 0 : *factor++ * action.weight);
     pass.fills_old.push_back(options_.loss.loss != Loss::kSft && needs_forward(action) &&
                              batch.old[i].empty() && (options_.recompute_old || action.logprobs.empty()));
     if (pass.fills_old.back()) batch.old[i].resize(action.completion.size());
   }
 
   optimiser_.zero_grad();
-  std::int64_t computed = 0, unshared = 0;
-  for (const Pack& pack : packs(batch)) {
+  for (const Pack& pack : packs(pass)) {
     run(pass, pack);
-    computed += static_cast<std::int64_t>(pack.packed.ids.size());
-    unshared += pack.unshared;
+    pass.computed += static_cast<std::int64_t>(pack.packed.ids.size());
+    pass.unshared += pack.unshared;
   }
+  unite(pass);
+  optimiser_.reduce_gradients();
   const double norm = optimiser_.grad_norm();
   if (!std::isfinite(pass.loss) || !std::isfinite(norm)) {
     optimiser_.zero_grad();
-    throw Error("step " + std::to_string(step) +
-                ": the loss or its gradient is not finite, the weights are unchanged; " +
-                "look at the log-probs of the records, or bound the ratio with --delta");
+    throw NotFinite("step " + std::to_string(step) +
+                    ": the loss or its gradient is not finite, the weights are unchanged; " +
+                    "look at the log-probs of the records, or bound the ratio with --delta");
   }
   const double forward_s = clock.seconds();
   if (options_.max_grad_norm > 0) optimiser_.clip(norm, options_.max_grad_norm);
@@ -282,8 +381,8 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
   metrics["truncated"] = static_cast<double>(truncated) / actions;
   metrics["masked"] = static_cast<double>(masked) / actions;
   metrics["recomputed"] = recomputed;
-  metrics["forward_tokens"] = computed;
-  metrics["shared_tokens"] = unshared - computed;
+  metrics["forward_tokens"] = pass.computed;
+  metrics["shared_tokens"] = pass.unshared - pass.computed;
   if (oldest >= 0) metrics["weight_version"] = oldest;
   const double seconds = clock.seconds();
   metrics["measured"] = {{"seconds", seconds},

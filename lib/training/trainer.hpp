@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/error.hpp"
 #include "jsonl/json.hpp"
 #include "model/decoder.hpp"
 #include "model/token_scores.hpp"
@@ -14,6 +15,7 @@
 #include "training/options.hpp"
 #include "training/packing.hpp"
 #include "training/policy.hpp"
+#include "training/ranks.hpp"
 
 namespace leap::training {
 
@@ -27,26 +29,38 @@ struct Batch {
   std::vector<std::vector<float>> reference;
 };
 
+/// The loss or its gradient is not finite; the weights are unchanged. All ranks throw it together.
+class NotFinite : public Error {
+ public:
+  using Error::Error;
+};
+
 class Trainer {
  public:
   /// `reference` is called at the first step that needs a reference model; it may throw.
   using ReferenceSource = std::function<std::shared_ptr<const model::Decoder>()>;
 
-  Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference);
+  /// Of several ranks each trains a part of every batch.
+  Trainer(TrainerOptions options, const Policy& policy, ReferenceSource reference, const Ranks& ranks);
 
   /// One optimiser step on `batch`: number `step` of the run, of which `updates` so far changed the weights.
   /// Returns the step's metrics. A batch without an unmasked token changes nothing and is reported as
-  /// skipped. Throws Error when the loss or its gradient is not finite; the weights are then unchanged.
+  /// skipped. Throws NotFinite.
   Json step(Batch& batch, std::int64_t step, std::int64_t updates);
 
   AdamW& optimiser() { return optimiser_; }
   const AdamW& optimiser() const { return optimiser_; }
 
  private:
+  struct Totals;
   struct Pass;
 
   bool needs_forward(const Action& action) const;
-  std::vector<Pack> packs(const Batch& batch) const;
+  std::vector<int> owners(const Batch& batch) const;
+  std::vector<Pack> packs(const Pass& pass) const;
+  void set_factors(Pass& pass, double max_length) const;
+  void unite(Pass& pass) const;
+  void unite_old(Pass& pass) const;
   void run(Pass& pass, const Pack& pack);
   at::Tensor loss(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores);
   Tokens tokens(Pass& pass, const Pack& pack, std::size_t from, const model::TokenScores& scores);
@@ -56,6 +70,7 @@ class Trainer {
   const model::Decoder& policy_;
   ReferenceSource reference_source_;
   std::shared_ptr<const model::Decoder> reference_;
+  const Ranks& ranks_;
   AdamW optimiser_;
 };
 

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -14,7 +15,9 @@
 #include "jsonl/lines.hpp"
 #include "records/records.hpp"
 #include "training/actions.hpp"
+#include "training/batch_wire.hpp"
 #include "training/checkpoint.hpp"
+#include "training/ranks.hpp"
 #include "training/staged_directory.hpp"
 #include "training/text_encoder.hpp"
 #include "training/trainer.hpp"
@@ -63,6 +66,7 @@ UpdateOptions checked(UpdateOptions options) {
   require(t.adam.epsilon >= 0 && t.adam.weight_decay >= 0,
           "--adam-epsilon and --weight-decay must not be negative");
   require(t.max_grad_norm >= 0, "--max-grad-norm must not be negative");
+  require(options.join_timeout_s > 0, "--join-timeout must be above 0");
   require(options.lora.rank >= 0 && std::isfinite(options.lora.alpha),
           "--lora-rank must not be negative, and --lora-alpha a number");
   require(options.lora.rank == 0 || options.adapter.empty(),
@@ -114,26 +118,83 @@ class RewardStats {
 
 class Run {
  public:
-  Run(const UpdateOptions& options, const UpdateHooks& hooks) : options_(checked(options)), hooks_(hooks) {
-    choose_source();
+  Run(const UpdateOptions& options, const UpdateHooks& hooks, const Ranks& ranks)
+      : options_(options), hooks_(hooks), ranks_(ranks) {
+    if (ranks_.first()) choose_source();
+    ranks_.meet();
+    if (!ranks_.first()) choose_source();
+    check_same_start();
     config_ = model::read_config(base_);
   }
 
   UpdateReport run() {
     try {
-      read();
-    } catch (...) {
+      if (ranks_.first()) {
+        read();
+      } else {
+        follow();
+      }
+    } catch (const NotFinite&) {
       save();
       throw;
+    } catch (const std::exception& e) {
+      // In the middle of a step the other ranks cannot help to save the ones before.
+      if (in_step_ || !ranks_.first()) throw;
+      finish(e.what());
+      throw;
     }
-    // A resumed run that had nothing left to do leaves the checkpoint alone; any other run writes one.
-    if (report_.steps == 0 && !same_directory(options_.out, source_) && interrupted() == 0) unsaved_ = true;
-    save();
+    finish("");
     report_.step = state_.step;
     return report_;
   }
 
  private:
+  enum Word : std::int64_t { kEnd, kBatch };
+
+  /// What the other ranks do while the first one reads.
+  void follow() {
+    while (ranks_.of_first(kEnd) == kBatch) {
+      Batch batch;
+      batch.actions = from_bytes(ranks_.of_first(std::string()));
+      steps(std::move(batch), {}, 0);
+    }
+  }
+
+  /// All ranks save and leave, with the reason of the first one if there is one.
+  void finish(const std::string& error) {
+    if (ranks_.first()) (void)ranks_.of_first(kEnd);
+    // A resumed run that had nothing left to do leaves the checkpoint alone; any other run writes one.
+    const bool nothing = report_.steps == 0 && !same_directory(options_.out, source_) && interrupted() == 0;
+    if (error.empty() && nothing) unsaved_ = true;
+    unsaved_ = ranks_.of_first(unsaved_ ? 1 : 0) != 0;
+    const auto signal = static_cast<int>(ranks_.of_first(interrupted()));
+    const std::string reason = ranks_.of_first(error);
+    save();
+    if (signal != 0) request_interrupt(signal);
+    if (error.empty() && !reason.empty()) throw Error("rank 0 went away: " + reason);
+  }
+
+  /// Ranks on different machines may see different files.
+  void check_same_start() {
+    const auto mine = std::array{state_.step,
+                                 state_.updates,
+                                 state_.batches,
+                                 state_.iteration,
+                                 std::int64_t{from_checkpoint_},
+                                 std::int64_t{adapts_}};
+    check_same(mine, "begins elsewhere");
+  }
+
+  template <class T>
+  void check_same(const T& mine, const std::string& what) {
+    const std::vector<T> all = ranks_.gather(mine);
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+      if (all[rank] == all[0]) continue;
+      throw Error("rank " + std::to_string(rank) + " " + what + " than rank 0; do all see the same " +
+                  source_ + "?");
+    }
+  }
+
   void choose_source() {
     const bool resumes = !options_.resume.empty() && fs::exists(options_.resume);
     if (resumes) {
@@ -166,7 +227,7 @@ class Run {
     }
     state_.records_per_step = options_.records_per_step;
     state_.num_iterations = options_.num_iterations;
-    check_writable(options_.out);
+    if (ranks_.first()) check_writable(options_.out);
   }
 
   void read() {
@@ -228,8 +289,18 @@ class Run {
     const RewardStats rewards = std::exchange(rewards_, {});
     const std::int64_t records = std::exchange(records_, 0);
     if (seen_++ < state_.batches) return;
+    if (!ranks_.alone()) {
+      (void)ranks_.of_first(kBatch);
+      (void)ranks_.of_first(to_bytes(batch.actions));
+    }
+    steps(std::move(batch), rewards, records);
+  }
+
+  void steps(Batch batch, const RewardStats& rewards, std::int64_t records) {
+    in_step_ = !ranks_.alone();
     batch.old = state_.old;
     load();
+    bool stop = false;
     do {
       Json metrics = trainer_->step(batch, state_.step + 1, state_.updates);
       ++state_.step;
@@ -243,8 +314,10 @@ class Run {
       unsaved_ = true;
       // Saved first: who reads the metrics finds the weights.
       if (options_.save_steps > 0 && state_.step % options_.save_steps == 0) save();
-      report_step(std::move(metrics), rewards, records);
-    } while (state_.iteration > 0 && !stopped());
+      if (ranks_.first()) report_step(std::move(metrics), rewards, records);
+      stop = ranks_.of_first(stopped() ? 1 : 0) != 0;
+    } while (state_.iteration > 0 && !stop);
+    in_step_ = false;
   }
 
   void report_step(Json metrics, const RewardStats& rewards, std::int64_t records) {
@@ -253,6 +326,7 @@ class Run {
     metrics["records"] = records;
     rewards.write_to(metrics);
     measured["peak_memory_mb"] = peak_memory_mb();
+    if (!ranks_.alone()) measured["ranks"] = ranks_.size();
     metrics["measured"] = std::move(measured);
     hooks_.metrics(metrics);
     note_ = "step " + std::to_string(state_.step);
@@ -261,12 +335,12 @@ class Run {
   void save() {
     if (!std::exchange(unsaved_, false)) return;
     load();
-    write_checkpoint(options_.out, source_, *policy_, trainer_->optimiser(), state_);
+    write_checkpoint(options_.out, source_, *policy_, trainer_->optimiser(), state_, ranks_);
   }
 
   void load() {
     if (trainer_ != nullptr) return;
-    const at::Device device = model::parse_device(options_.device);
+    const at::Device device = ranks_.device(model::parse_device(options_.device));
     if (!adapts_) {
       policy_ = Policy::whole(source_, device);
     } else if (from_checkpoint_) {
@@ -276,8 +350,10 @@ class Run {
     } else {
       policy_ = Policy::new_adapter(base_, options_.lora, options_.seed, device);
     }
-    trainer_ = std::make_unique<Trainer>(options_.trainer, *policy_, [this] { return reference(); });
+    trainer_ = std::make_unique<Trainer>(
+        options_.trainer, *policy_, [this] { return reference(); }, ranks_);
     if (from_checkpoint_) read_optimiser(source_, trainer_->optimiser());
+    check_same(policy_->digest(), "has read other weights");
   }
 
   std::shared_ptr<const model::Decoder> reference() {
@@ -286,7 +362,8 @@ class Run {
     if (dir.empty()) {
       throw Error("--beta needs a reference: ref_logprobs in every trained record, --ref-model, or --model");
     }
-    return std::make_shared<model::Decoder>(dir, at::kFloat, model::parse_device(options_.device));
+    return std::make_shared<model::Decoder>(dir, at::kFloat,
+                                            ranks_.device(model::parse_device(options_.device)));
   }
 
   bool finished() const {
@@ -297,6 +374,7 @@ class Run {
 
   UpdateOptions options_;
   const UpdateHooks& hooks_;
+  const Ranks& ranks_;
   std::string source_;   // where the weights that are trained come from
   std::string base_;     // where config and tokenizer do, and the weights under an adapter
   bool adapts_ = false;  // an adapter is trained
@@ -313,13 +391,27 @@ class Run {
   std::int64_t records_ = 0;
   std::int64_t seen_ = 0;  // batches read, those of earlier processes included
   bool unsaved_ = false;
+  bool in_step_ = false;  // with other ranks, from the batch to its last step's end
   std::string note_;
 };
 
 }  // namespace
 
 UpdateReport run_update(const UpdateOptions& options, const UpdateHooks& hooks) {
-  return Run(options, hooks).run();
+  const UpdateOptions all = checked(options);
+  const std::unique_ptr<Ranks> ranks = Ranks::join(all.place, all.command, all.join_timeout_s);
+  if (ranks == nullptr) return {};  // a signal came first
+  if (ranks->alone()) return Run(all, hooks, *ranks).run();
+  const std::string speaker = "rank " + std::to_string(ranks->rank()) + ": ";
+  try {
+    return Run(all, hooks, *ranks).run();
+  } catch (const UsageError& e) {
+    ranks->fail(e.what());
+    throw UsageError(speaker + e.what());
+  } catch (const std::exception& e) {
+    ranks->fail(e.what());
+    throw Error(speaker + e.what());
+  }
 }
 
 }  // namespace leap::training

@@ -26,7 +26,7 @@ struct UpdateReport {
 };
 
 /// Trains on the whole input, or until max_steps or a signal; then writes the checkpoint. Throws Error;
-/// finished steps are saved before.
+/// finished steps are saved before. With several processes the first one reads, reports and writes.
 UpdateReport run_update(const UpdateOptions& options, const UpdateHooks& hooks);
 
 }  // namespace leap::training

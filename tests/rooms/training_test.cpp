@@ -616,7 +616,8 @@ TEST_CASE("weight decay spares vectors, and bias correction holds at the first s
   const at::Tensor vector = at::ones({2}).set_requires_grad(true);
   AdamOptions options;
   options.weight_decay = 0.5;
-  AdamW adam({{"m", matrix}, {"v", vector}}, options);
+  const Ranks ranks;
+  AdamW adam({{"m", matrix}, {"v", vector}}, options, ranks);
   (matrix.sum() * 3 + vector.sum() * 0.01).backward();
   adam.step(0.1, 1);
   // The first update is lr whatever the gradient's size; the matrix also shrinks by lr * decay.
