@@ -174,6 +174,11 @@ std::string departure(int rank, const std::string& reason) {
   return name_of(rank) + " went away: " + reason;
 }
 
+std::string failure_in(const std::string& line) {
+  const std::string word = "failed ";
+  return line.starts_with(word) ? line.substr(word.size()) : "";
+}
+
 }  // namespace
 
 bool wait_for_listener(const Placement& place, double timeout_s) {
@@ -276,7 +281,17 @@ bool RankLinks::accept_all(double timeout_s) {
                   std::to_string(place_.size) +
                   " processes (WORLD_SIZE) started, with the same MASTER_ADDR " + "and MASTER_PORT?");
     }
-    if (!readable(listener_, kTick_ms)) continue;
+    std::vector<pollfd> entries{{listener_, POLLIN, 0}};
+    for (const Peer& peer : peers_) entries.push_back({peer.fd, POLLIN, 0});
+    if (poll(entries.data(), entries.size(), kTick_ms) <= 0) continue;
+    // Those that are here have nothing to say yet but that they leave.
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      if (entries[i + 1].revents == 0) continue;
+      std::string reason;
+      next_line(peers_[i].fd, peers_[i].pending, reason, kHello_s);
+      throw Error(departure(peers_[i].rank, failure_in(reason)));
+    }
+    if (entries[0].revents == 0) continue;
     Peer peer;
     peer.fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (peer.fd < 0) continue;
@@ -326,8 +341,7 @@ bool RankLinks::connect(const std::string& ticket, double timeout_s) {
   std::istringstream words(line);
   std::string word;
   words >> word;
-  if (word != "go")
-    throw Error(departure(0, line.substr(std::min(line.size(), std::string("failed ").size()))));
+  if (word != "go") throw Error(departure(0, failure_in(line)));
   words >> sharing_ >> address_;
   if (!is_loopback(own_address(peer.fd))) address_ = own_address(peer.fd);
   start();
