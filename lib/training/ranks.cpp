@@ -27,6 +27,8 @@ void share_cores(int ranks) {
 
 }  // namespace
 
+Ranks::Ranks() = default;
+
 Ranks::Ranks(const Placement& place) : place_(place) {}
 
 Ranks::~Ranks() {

@@ -21,7 +21,7 @@ class RankLinks;
 class Ranks {
  public:
   /// One process.
-  Ranks() = default;
+  Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
   /// Tells the others that this rank leaves as intended.
