@@ -40,7 +40,9 @@ std::unique_ptr<Ranks> Ranks::join(const Placement& place, const std::string& op
   if (place.size == 1) return ranks;
 
   try {
-    return ranks->connect(options, timeout_s) ? std::move(ranks) : nullptr;
+    if (ranks->connect(options, timeout_s)) return ranks;
+    ranks->fail("a signal asked it to finish");
+    return nullptr;
   } catch (const std::exception& e) {
     ranks->fail(e.what());
     throw;
