@@ -211,7 +211,7 @@ class Ranks(unittest.TestCase):
     def test_bnpo_divides_by_the_tokens_of_each_rank(self):
         lines = self.input.read_bytes().splitlines(keepends=True)[:1]
         record = json.loads(lines[0])
-        record["rollouts"] = [{"turns": [{"prompt_ids": [5, 6], "completion_ids": [7] * n, "completion": "", "advantage": 1,
+        record["rollouts"] = [{"turns": [{"prompt_ids": [5, 6], "completion_ids": [n] * n, "completion": "", "advantage": 1,
                                           "logprobs": [-8.0] * n}]} for n in (10, 4)]
         # One action a rank, so that the mean over tokens of each is what grpo takes of each action.
         self.input.parent.joinpath("two.jsonl").write_text(json.dumps(record) + "\n")
