@@ -11,6 +11,43 @@ def hazard(name, functions, main="print(f())", inputs=("",), **more):
 PLAIN = "def f():\n    return 1"
 G = ["def g(x):\n    return x + 1", "def g(x):\n    return x * 2"]
 
+# Bodies that call others more often than results can be told apart.
+STEPS = {"step": ["def step(x):\n    return x + 1", "def step(x):\n    return x + (1 if x < 5000 else 2)", "def step(x):\n    return 1 + x",
+                  "def step(x):\n    if x == 6000:\n        raise ValueError(x)\n    return x + 1"],
+         "other": ["def other(x):\n    return x", "def other(x):\n    return x if x < 8000 else x + 1"]}
+hazard("thousands of calls in one body", {**STEPS, "f": [
+    "def f(n):\n    x = 0\n    while x < n:\n        x = step(x)\n    return other(x)",
+    "def f(n):\n    x = 0\n    for i in range(n):\n        x = other(step(x))\n    return x",
+    "def f(n):\n    return sum(step(i) for i in range(n)) + other(step(n))"]}, "print(f(int(input())))", ["100", "4095", "4097", "9001"])
+hazard("very many cheap calls are no time-out", {"step": ["def step(x):\n    return x + 1", "def step(x):\n    return x - 1"], "f": [
+    "def f(n):\n    x = 0\n    for i in range(n):\n        x = step(x)\n    return x",
+    "def f(n):\n    x = 0\n    for i in range(n):\n        x += step(i & 7)\n    return x"]}, "print(f(int(input())))", ["700000"])
+hazard("large arguments again and again", {"at": ["def at(a, i):\n    return a[i % len(a)]", "def at(a, i):\n    return a[-i % len(a)]"], "f": [
+    "def f(n):\n    a, t = list(range(2000)), 0\n    for i in range(n):\n        t += at(a, i)\n    return t"]}, "print(f(int(input())))", ["3000"])
+hazard("endless calls of others", {"step": ["def step(x):\n    return (x + 1) % 7", "def step(x):\n    return (1 + x) % 7", "def step(x):\n    return x + 1"],
+                                   "f": ["def f(n):\n    x = 0\n    while x != n:\n        x = step(x)\n    return x", "def f(n):\n    return step(n - 1)"]},
+       "print(f(int(input())))", ["9"])
+
+# Names that are put together when the program runs.
+for how, code in {
+        "a key of globals()": "globals()['he' + 'lp'] = lambda x: x + 100",
+        "a key of globals(), in a function": "def change():\n    globals()['he' + 'lp'] = lambda x: x + 100\nchange()",
+        "a key of globals(), at a call": "LATER = globals()",
+        "update of globals()": "globals().update({'h%slp' % 'e': lambda x: x + 100})",
+        "vars()": "v = vars()\nv[''.join(['he', 'lp'])] = lambda x: x + 100",
+        "setattr of a module": "import sys\nsetattr(sys.modules[__name__], 'he' + 'lp', lambda x: x + 100)",
+        "__dict__ of __main__": "import __main__\n__main__.__dict__['he' + 'lp'] = lambda x: x + 100",
+        "__globals__ of a function": "def mine():\n    pass\nmine.__globals__['he' + 'lp'] = lambda x: x + 100",
+        "exec": "exec('def he' + 'lp(x): return x + 100')",
+        "exec of a builtin": "exec('l' + 'en = lambda x: 7')",
+        "setattr of builtins": "import builtins\nsetattr(builtins, 'le' + 'n', lambda x: 7)",
+        "a builtin by its module's dict": "__builtins__.__dict__['le' + 'n'] = lambda x: 7"}.items():
+    body = "    LATER['he' + 'lp'] = lambda x: x + 100\n" if "call" in how else ""
+    hazard("run-time name: " + how, {"f": ["def f(x):\n    return help(x) + len('ab')", "def f(x):\n    return x"],
+                                     "help": ["def help(x):\n    return x * 2", "def help(x):\n    return x - 1"],
+                                     "g": [code + "\ndef g(x):\n" + body + "    return x", "def g(x):\n    return x + 3"]},
+           "x = int(input())\nprint(g(f(x)), f(g(x)))", ["4", "0"])
+
 # Names that one source brings and another uses.
 hazard("import of another", {"f": ["import math\ndef f():\n    return 3", "def f():\n    return 4"],
                              "g": ["def g(x):\n    return math.floor(x + 0.5)", "def g(x):\n    return x"]}, "print(g(f()))")

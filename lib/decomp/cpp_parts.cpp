@@ -15,8 +15,7 @@ namespace {
 
 using Words = std::set<std::string>;
 
-constexpr std::size_t kLongLine = 500;      // longer lines are not matched with patterns
-constexpr const char* kPrefix = "leaprt_";  // of all names that are ours
+constexpr std::size_t kLongLine = 500;  // longer lines are not matched with patterns
 
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -63,7 +62,7 @@ std::string forbidden_word(const Words& words) {
   for (const std::string& word : words) {
     if (kForbidden.count(word)) return word;
     if (word.find("fstream") != std::string::npos || word.find("filebuf") != std::string::npos) return word;
-    if (word.rfind(kPrefix, 0) == 0) return word;
+    if (word.rfind(kCppPrefix, 0) == 0) return word;
     if (word.rfind("__", 0) == 0 && word.rfind("__builtin_", 0) != 0 && word != "__int128" &&
         word != "__gcd" && word != "__lg")
       return word;
@@ -290,10 +289,6 @@ bool drop_repeated(std::string& code, std::string& blanked, bool all_headers, bo
   return blanked.find('#') == std::string::npos;
 }
 
-std::string own_name(const std::string& name, int index) {
-  return kPrefix + std::to_string(index) + "_" + name;
-}
-
 /// `code` with `names` replaced, but for members and qualified names.
 std::string renamed(const std::string& code, const std::string& blanked, const Words& names, int index) {
   std::string out;
@@ -305,7 +300,7 @@ std::string renamed(const std::string& code, const std::string& blanked, const W
     const std::string earlier = i > 1 ? tokens[i - 2].text : "";
     if (before == "." || (before == ">" && earlier == "-") || (before == ":" && earlier == ":")) continue;
     out.append(code, done, tokens[i].begin - done);
-    out += own_name(tokens[i].text, index);
+    out += cpp_own_name(tokens[i].text, index);
     done = tokens[i].begin + tokens[i].text.size();
   }
   return out.append(code, done, std::string::npos);
@@ -408,37 +403,11 @@ void read_one(const Decomposition& decomposition, const Around& around, std::siz
   out.part = CppPart::kShared;
 }
 
-/// Types of parameters out of CppImplementation::type.
-std::vector<std::string> types_of(const std::string& type) {
-  std::vector<std::string> out;
-  for (std::size_t at = type.find('(') + 1; at < type.size();) {
-    const std::size_t end = std::min(type.find('|', at), type.size());
-    out.push_back(type.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
-constexpr const char* kRunTime = R"(
-extern "C" {
-extern unsigned short leaprt_choice[64];
-extern unsigned char* volatile leaprt_page;
-}
-static unsigned char leaprt_calls;
-static inline void leaprt_use(int l) {
-  if (!leaprt_page[1 + l]) leaprt_page[1 + l] = ++leaprt_calls;
-}
-template <class R> void leaprt_take(R);
-template <class R> R leaprt_empty(decltype((leaprt_take<R>({}), 0))) { return {}; }
-template <class R> R leaprt_empty(...) { __builtin_trap(); }
-template <> inline void leaprt_empty<void>(...) {}
-template <class F> struct leaprt_none;
-template <class R, class... P> struct leaprt_none<R(P...)> {
-  static R call(P...) { return leaprt_empty<R>(0); }
-};
-)";
-
 }  // namespace
+
+std::string cpp_own_name(const std::string& name, int index) {
+  return kCppPrefix + std::to_string(index) + "_" + name;
+}
 
 bool share_any(const std::set<std::string>& a, const std::set<std::string>& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& word) { return b.count(word) > 0; });
@@ -479,66 +448,6 @@ CppParts read_cpp(const Decomposition& decomposition) {
   }
   const std::string word = changing_word(around.words);
   if (!word.empty()) out.tree = "preamble or main has `" + word + "`";
-  return out;
-}
-
-std::string shared_text(const Decomposition& decomposition, const CppParts& parts) {
-  auto line = [](int number) { return "\n#line " + std::to_string(number) + " \"solution.cpp\"\n"; };
-  std::string out =
-      verify::begins_with_all_headers(decomposition.preamble) ? "#include <bits/stdc++.h>\n" : "";
-  out += kRunTime + line(1) + decomposition.preamble + line(1) + "namespace std {}\n";
-  int index = 0;
-  // A name that the library, the language's own library or the preamble has too is ambiguous here.
-  for (const auto& function : parts.functions) {
-    for (const CppImplementation& one : function) {
-      ++index;
-      if (one.part != CppPart::kShared) continue;
-      int count = 0;
-      for (const std::string& name : one.names) {
-        const std::string own = std::to_string(index) + "_" + std::to_string(count++);
-        out += "namespace leaprt_names_" + own + " { struct " + name + "; }" + line(kCppLines * index + 1) +
-               "inline void leaprt_check_" + own + "() { using namespace leaprt_names_" + own +
-               "; using namespace std; (void)(" + name + "*)0; }\n";
-      }
-    }
-  }
-  index = 0;
-  for (std::size_t l = 0; l < parts.functions.size(); ++l) {
-    const std::string& name = decomposition.functions[l].name;
-    const std::string number = std::to_string(l);
-    std::string table, type;
-    for (const CppImplementation& one : parts.functions[l]) {
-      ++index;
-      if (one.part == CppPart::kShared) {
-        out += line(kCppLines * index + 1) + one.text + line(1);
-        type = one.type;
-        table += own_name(name, index) + ", ";
-      } else {
-        table += "nullptr, ";
-      }
-    }
-    if (type.empty()) return "";
-    const std::string result = type.substr(0, type.find('('));
-    std::string parameters, arguments;
-    int at = 0;
-    for (const std::string& one : types_of(type)) {
-      const std::string p = kPrefix + ("p" + std::to_string(at++));
-      parameters += (at > 1 ? ", " : "") + one + " " + p;
-      arguments += (at > 1 ? ", " : "") + ("static_cast<decltype(" + p + ")&&>(" + p + ")");
-    }
-    out += "typedef " + result + " leaprt_type_" + number + "(" + parameters + ");\n" +
-           "static leaprt_type_" + number + "* const leaprt_all_" + number + "[] = {" + table +
-           "leaprt_none<leaprt_type_" + number + ">::call};\n" + result + " " + name + "(" + parameters +
-           ") { leaprt_use(" + number + "); return leaprt_all_" + number + "[leaprt_choice[" + number +
-           "]](" + arguments + "); }\n" + "inline void leaprt_alone_" + number +
-           "() { using namespace std; (void)sizeof(decltype(&" + name + ")); }\n";
-  }
-  return out + line(1) + decomposition.main + "\n";
-}
-
-std::string shared_argument(const std::vector<int>& choice) {
-  std::string out = "./solution";
-  for (const int j : choice) out += " " + std::to_string(j);
   return out;
 }
 

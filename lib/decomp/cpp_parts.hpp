@@ -42,6 +42,11 @@ struct CppParts {
 /// when it was first called (1, 2, ..; 0: never).
 inline constexpr const char* kCppReport = "leaprt_calls";
 
+inline constexpr const char* kCppPrefix = "leaprt_";  ///< of all names that are ours
+
+/// What the i-th implementation, counted from 1 through all functions, calls `name`.
+std::string cpp_own_name(const std::string& name, int index);
+
 /// The line of an implementation's first line in the text below, for the compiler's words.
 inline constexpr int kCppLines = 100000;
 

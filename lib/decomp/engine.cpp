@@ -11,9 +11,8 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "decomp/cpp_explore.hpp"
-#include "decomp/judge.hpp"
+#include "decomp/python_programs.hpp"
 #include "decomp/sample.hpp"
-#include "decomp/worker_process.hpp"
 #include "records/records.hpp"
 #include "verify/verify.hpp"
 
@@ -24,57 +23,8 @@ using records::find;
 using records::text_of;
 
 using Clock = std::chrono::steady_clock;
-using Choice = std::vector<int>;
 
-constexpr int kAudited = 3;          // programs a decomposition, of those that pass and of those that fail
-constexpr int kWinnersTried = 16;    // winners that a fresh sandbox may refuse before none is believed
-constexpr std::size_t kChunk = 256;  // runs that one worker takes at a time
-
-/// Programs with the letters that they have so far. A cell holds one implementation of each class of equal
-/// ones.
-struct Part {
-  Cell cell;
-  std::string letters;
-  bool over = false;  ///< needs no further test
-};
-
-std::uint64_t programs_of(const Cell& cell) {
-  std::uint64_t out = 1;
-  for (const Set& set : cell) out *= set.count();
-  return out;
-}
-
-/// Visits the choices of a cell.
-template <class Visit>
-void for_each_choice(const Cell& cell, const Visit& visit) {
-  std::vector<Choice> options;
-  for (const Set& set : cell) {
-    options.emplace_back();
-    for (std::size_t j = 0; j < kMaxImplementations; ++j)
-      if (set[j]) options.back().push_back(static_cast<int>(j));
-    if (options.back().empty()) return;
-  }
-  std::vector<std::size_t> at(cell.size(), 0);
-  Choice choice;
-  for (const Choice& option : options) choice.push_back(option[0]);
-  while (true) {
-    visit(choice);
-    std::size_t l = cell.size();
-    while (l > 0 && ++at[l - 1] == options[l - 1].size()) {
-      at[l - 1] = 0;
-      choice[l - 1] = options[l - 1][0];
-      --l;
-    }
-    if (l == 0) return;
-    choice[l - 1] = options[l - 1][at[l - 1]];
-  }
-}
-
-Cell cell_of(const Choice& choice) {
-  Cell cell(choice.size());
-  for (std::size_t l = 0; l < choice.size(); ++l) cell[l].set(static_cast<std::size_t>(choice[l]));
-  return cell;
-}
+constexpr int kWinnersTried = 16;  // winners that a fresh sandbox may refuse before none is believed
 
 }  // namespace
 
@@ -84,44 +34,17 @@ class Engine::Impl {
       : options_(options),
         verifier_(verify::Options{options.sandbox, false, ""}),
         workers_(options.sandbox),
+        python_(options_, workers_, verifier_),
         cpp_(options.sandbox) {}
 
   Recombination evaluate(const Decomposition& decomposition, const Json& task, const std::string& id,
                          std::size_t index);
 
  private:
-  /// One decomposition under way.
-  struct Work {
-    const Decomposition& decomposition;
-    const Judge& judge;
-    Recombination& out;
-    Clock::time_point begin;
-    double budget_s;
-    Sources sources;
-    std::unique_ptr<WorkerProcess> worker;
-    std::vector<Part> parts;
-    bool spent = false;  ///< the budget
-    std::unique_ptr<CppPrograms> programs{};
-
-    double left_s() const { return budget_s - std::chrono::duration<double>(Clock::now() - begin).count(); }
-    bool over() {
-      spent = spent || (budget_s > 0 && left_s() <= 0);
-      return spent;
-    }
-  };
-
-  void need_worker(Work& work);
   void start_parts(Work& work, const std::vector<Choice>& sample) const;
-  void run_tests(Work& work, Mode mode);
-  /// False when the interpreter that the tree or trie lives in died.
-  bool explore_test(Work& work, std::size_t test, bool tree);
-  void run_test(Work& work, std::size_t test);
-  void run_items(Work& work, WorkerProcess& worker, std::size_t test, const std::vector<Choice>& choices,
-                 std::size_t begin, std::size_t end, std::vector<char>& letters);
   bool confirmed(Work& work, const Json& task, const Choice& choice);
   void refuse(Work& work, Choice choice, bool all);
   void gather(Work& work, const std::vector<int>& sizes, const std::vector<Choice>& sample) const;
-  bool audited(Work& work, std::uint64_t key);
   void by_verifier(Work& work);
   void by_binaries(Work& work, const std::vector<Choice>& sample, Mode mode, std::uint64_t key);
   void answer_of_binaries(Work& work, Mode mode, std::uint64_t key);
@@ -130,15 +53,9 @@ class Engine::Impl {
   EngineOptions options_;
   verify::Verifier verifier_;
   Workers workers_;
+  PythonPrograms python_;
   CppSandboxes cpp_;
 };
-
-/// Where the last one was lost, another.
-void Engine::Impl::need_worker(Work& work) {
-  if (work.worker) return;
-  work.worker = workers_.take();
-  work.worker->load(work.decomposition, work.judge.entry(), work.judge.limits(), work.judge.inputs());
-}
 
 /// All programs, or those of the sample, each class of equal implementations by its first one. What contains
 /// an implementation that does not compile is settled here.
@@ -171,171 +88,6 @@ void Engine::Impl::start_parts(Work& work, const std::vector<Choice>& sample) co
     if (programs_of(cell) > 0) work.parts.push_back({std::move(cell), refused, true});
   }
   if (programs_of(good) > 0) work.parts.push_back({good, "", false});
-}
-
-void Engine::Impl::run_items(Work& work, WorkerProcess& worker, std::size_t test,
-                             const std::vector<Choice>& choices, std::size_t begin, std::size_t end,
-                             std::vector<char>& letters) {
-  const sandbox::Limits& limits = work.judge.limits();
-  std::vector<WorkerProcess::Item> items;
-  for (std::size_t i = begin; i < end; ++i) items.push_back({test, &choices[i]});
-  std::vector<std::size_t> again;
-  worker.run(items, 2, [&](std::size_t i, RunResult result) {
-    // CPU time between once and twice the limit is measured again, and so is a wait that may be the
-    // machine's.
-    const bool near =
-        result.cpu_s > limits.cpu_s && result.cpu_s < 2 * limits.cpu_s && result.end != RunEnd::kOutput;
-    const bool starved = result.end == RunEnd::kWall && result.cpu_s > 0.1 * limits.cpu_s;
-    letters[begin + i] = work.judge.letter(test, result);
-    if (near || starved) again.push_back(i);
-    return !work.over();
-  });
-  for (const std::size_t i : again) {
-    worker.run({items[i]}, 2, [&](std::size_t, RunResult result) {
-      const char letter = work.judge.letter(test, result);
-      if (letter != 'T') letters[begin + i] = letter;
-      return true;
-    });
-  }
-}
-
-/// Each program that needs this test by itself.
-void Engine::Impl::run_test(Work& work, std::size_t test) {
-  std::vector<Part> parts;
-  std::vector<Choice> choices;
-  std::vector<std::string> so_far;
-  for (Part& part : work.parts) {
-    if (part.over) {
-      parts.push_back(std::move(part));
-    } else if (part.letters.size() == test) {
-      for_each_choice(part.cell, [&](const Choice& choice) {
-        choices.push_back(choice);
-        so_far.push_back(part.letters);
-      });
-    } else {
-      parts.push_back(std::move(part));
-    }
-  }
-  std::vector<char> letters(choices.size(), 0);
-  std::mutex mutex;
-  std::vector<std::unique_ptr<WorkerProcess>> idle;
-  idle.push_back(std::move(work.worker));
-  const std::size_t chunks = (choices.size() + kChunk - 1) / kChunk;
-  auto run_chunk = [&](std::size_t chunk) {
-    if (work.budget_s > 0 && work.left_s() <= 0) return;
-    std::unique_ptr<WorkerProcess> worker;
-    {
-      std::lock_guard lock(mutex);
-      if (!idle.empty()) worker = std::move(idle.back()), idle.pop_back();
-    }
-    const std::size_t begin = chunk * kChunk, end = std::min(choices.size(), begin + kChunk);
-    for (int attempt = 0;; ++attempt) {
-      try {
-        if (!worker) {
-          worker = workers_.take();
-          worker->load(work.decomposition, work.judge.entry(), work.judge.limits(), work.judge.inputs());
-        }
-        run_items(work, *worker, test, choices, begin, end, letters);
-        break;
-      } catch (const sandbox::Fault&) {
-        worker.reset();
-        if (attempt == 1) break;
-      }
-    }
-    std::lock_guard lock(mutex);
-    if (!worker) return;
-    work.out.cpu_s += worker->take_cpu_s();
-    idle.push_back(std::move(worker));
-  };
-  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run_chunk); });
-  if (!idle.empty()) {
-    work.worker = std::move(idle.back());
-    idle.pop_back();
-    for (auto& worker : idle) workers_.give(std::move(worker));
-  }
-  work.over();
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (letters[i] == 0) {
-      if (work.spent) continue;
-      // The worker did not survive it twice: judged elsewhere.
-      letters[i] = letter_of_status(
-          text_of(verifier_.verdict(work.judge.single(test), program_text(work.decomposition, choices[i])),
-                  "status"));
-    }
-    ++work.out.runs;
-    parts.push_back({cell_of(choices[i]), so_far[i] + letters[i], closes(letters[i])});
-  }
-  work.parts = std::move(parts);
-}
-
-bool Engine::Impl::explore_test(Work& work, std::size_t test, bool tree) {
-  std::vector<Part> parts, asked;
-  std::vector<Cell> cells;
-  for (Part& part : work.parts) {
-    if (part.over || part.letters.size() != test) {
-      parts.push_back(std::move(part));
-    } else {
-      cells.push_back(part.cell);
-      asked.push_back(std::move(part));
-    }
-  }
-  Explored explored;
-  bool alive = !cells.empty();
-  if (alive) {
-    try {
-      need_worker(work);
-      alive = work.worker->explore(tree, test, cells, work.budget_s > 0 ? std::max(0.01, work.left_s()) : 0,
-                                   explored);
-    } catch (const sandbox::Fault&) {
-      alive = false;
-      work.worker.reset();
-    }
-  }
-  work.over();
-  const std::size_t kept = parts.size();
-  std::vector<std::uint64_t> covered(cells.size(), 0);
-  std::vector<char> letters;
-  for (const SharedResult& result : explored.results)
-    letters.push_back(result.letter == ' ' ? work.judge.compare(test, result.output) : result.letter);
-  std::vector<Part> unknown;
-  for (const Found& one : explored.found) {
-    covered[one.cell] += programs_of(one.part);
-    const char letter = letters[one.result];
-    const std::string& before = asked[one.cell].letters;
-    if (letter == '?')
-      unknown.push_back({one.part, before, false});
-    else
-      parts.push_back({one.part, before + letter, closes(letter)});
-  }
-  work.out.runs += explored.bodies;
-  bool complete = alive || cells.empty();
-  for (std::size_t i = 0; i < cells.size() && !work.spent; ++i)
-    complete = complete && covered[i] == programs_of(cells[i]);
-  if (!complete && !work.spent) {
-    // As if nothing had been asked.
-    parts.resize(kept);
-    for (Part& part : asked) parts.push_back(std::move(part));
-    work.parts = std::move(parts);
-    return false;
-  }
-  work.parts = std::move(parts);
-  if (!unknown.empty()) {
-    for (Part& part : unknown) work.parts.push_back(std::move(part));
-    run_test(work, test);
-  }
-  return true;
-}
-
-void Engine::Impl::run_tests(Work& work, Mode mode) {
-  for (std::size_t test = 0; test < work.judge.tests(); ++test) {
-    if (work.over()) return;
-    while (mode != Mode::kRun && !explore_test(work, test, mode == Mode::kTree)) {
-      mode = mode == Mode::kTrie && work.sources.tree.empty() ? Mode::kTree : Mode::kRun;
-      work.out.mode = mode == Mode::kTree ? "tree" : "run";
-      work.out.why = "exploring did not come to an end";
-    }
-    if (mode == Mode::kRun) run_test(work, test);
-  }
 }
 
 bool Engine::Impl::confirmed(Work& work, const Json& task, const Choice& choice) {
@@ -421,36 +173,6 @@ void Engine::Impl::gather(Work& work, const std::vector<int>& sizes,
     return false;
   });
   out.settled = out.evaluated == out.wanted;
-}
-
-/// Runs a few programs by themselves and compares.
-bool Engine::Impl::audited(Work& work, std::uint64_t key) {
-  std::vector<const Part*> passing, failing;
-  for (const Part& part : work.parts) {
-    if (part.letters.empty() || part.letters[0] == 'C') continue;
-    (part.letters.find_first_not_of('P') == std::string::npos ? passing : failing).push_back(&part);
-  }
-  need_worker(work);
-  std::uint64_t at = 0;
-  for (const auto* parts : {&passing, &failing}) {
-    for (int i = 0; i < kAudited && !parts->empty(); ++i) {
-      const Part& part = *(*parts)[random_bits(key, at++) % parts->size()];
-      Choice choice;
-      for (const Set& set : part.cell) {
-        std::size_t skip = random_bits(key, at++) % set.count(), j = 0;
-        while (!set[j] || skip-- > 0) ++j;
-        choice.push_back(static_cast<int>(j));
-      }
-      for (std::size_t test = 0; test < part.letters.size(); ++test) {
-        // A time-out is not worth its time.
-        if (part.letters[test] == 'T') continue;
-        std::vector<char> letter(1, 0);
-        run_items(work, *work.worker, test, {choice}, 0, 1, letter);
-        if (letter[0] != part.letters[test]) return false;
-      }
-    }
-  }
-  return true;
 }
 
 /// Where a worker cannot be used: one verdict a program and test.
@@ -557,12 +279,12 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
     if (!work.sources.whole.empty()) out.why = work.sources.whole;
     start_parts(work, sample);
     out.mode = mode == Mode::kTrie ? "trie" : mode == Mode::kTree ? "tree" : "run";
-    run_tests(work, mode);
-    if (mode != Mode::kRun && !work.spent && !audited(work, key)) {
+    python_.run_tests(work, mode);
+    if (mode != Mode::kRun && !work.spent && !python_.audited(work, key)) {
       start_parts(work, sample);
       out.mode = "run";
       out.why = "a program run by itself ended otherwise";
-      run_tests(work, Mode::kRun);
+      python_.run_tests(work, Mode::kRun);
     }
   } else {
     for (const int size : sizes) {
@@ -586,7 +308,7 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
       out.mode = "run";
       out.why = "a winner did not pass by itself";
       start_parts(work, sample);
-      run_tests(work, Mode::kRun);
+      python_.run_tests(work, Mode::kRun);
     } else if (judge.native() && work.programs->shares() && !work.spent) {
       work.programs->share_nothing();
       start_parts(work, sample);

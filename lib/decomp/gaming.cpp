@@ -32,6 +32,13 @@ bool may_bind(std::string_view code, std::string_view name) {
   return false;
 }
 
+/// May the text put names together when it runs, and bind them?
+bool may_compute(std::string_view code) {
+  for (const char* word : {"globals", "vars", "locals", "exec", "setattr", "delattr", "__dict__"})
+    if (code.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
 bool defines_cpp(const std::string& code, const std::string& name) {
   if (records::defines(code, name, "cpp")) return true;
   return may_bind(code, name) &&
@@ -51,11 +58,12 @@ std::vector<std::vector<bool>> redefinitions(const Decomposition& decomposition,
     for (std::size_t j = 0; j < function.implementations.size(); ++j) {
       const std::string& code = function.implementations[j];
       Json names = Json::array();
+      const bool computes = language != "cpp" && may_compute(code);
       const auto consider = [&](const std::string& name) {
         if (name == function.name) return;
         if (language == "cpp") {
           out[l][j] = out[l][j] || defines_cpp(code, name);
-        } else if (may_bind(code, name)) {
+        } else if (computes || may_bind(code, name)) {
           names.push_back(name);
         }
       };

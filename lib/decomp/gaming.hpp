@@ -13,8 +13,8 @@
 namespace leap::decomp {
 
 /// [function][implementation]: does it define another declared function's name, or `main`? Python is read by
-/// its grammar where the names stand in the text otherwise than as calls. Names that a program puts together
-/// at run time are not seen.
+/// its grammar where the names stand in the text otherwise than as calls; one that binds names that it puts
+/// together at run time (a key of globals(), exec, setattr of a module) counts as one that does.
 std::vector<std::vector<bool>> redefinitions(const Decomposition& decomposition, const std::string& language,
                                              Parsers& parsers);
 

@@ -261,7 +261,8 @@ def group(request):
 
 
 SCOPES = FUNCTIONS + (ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-DYNAMIC = {"globals", "vars", "locals", "exec", "eval", "setattr", "compile", "__dict__", "modules", "__import__"}
+DYNAMIC = {"globals", "vars", "locals", "exec", "eval", "setattr", "delattr", "compile", "__dict__", "__globals__", "modules",
+           "__import__", "__setattr__"}
 
 
 def bound_names(tree):
@@ -287,6 +288,43 @@ def bound_names(tree):
     return out
 
 
+NAMESPACES = {"globals", "vars", "locals", "__dict__", "__globals__"}
+MODULES = {"modules", "__main__", "import_module", "__import__"}
+
+
+def has(node, words):
+    return any(isinstance(n, ast.Name) and n.id in words or isinstance(n, ast.Attribute) and n.attr in words
+               for n in ast.walk(node))
+
+
+def binds_computed(tree):
+    """Does a module bind names of a name space, which it puts together when it runs?"""
+    aliases, about_modules = set(), False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and has(node.value, NAMESPACES):
+            aliases.update(t.id for t in node.targets if isinstance(t, ast.Name))
+        about_modules = about_modules or has(node, MODULES) or isinstance(node, ast.alias) and node.name in MODULES
+    known = NAMESPACES | aliases
+    fixed = lambda node: isinstance(node, ast.Constant)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            if has(node.value, known) and not fixed(node.slice):
+                return True
+        if not isinstance(node, ast.Call):
+            continue
+        if isinstance(node.func, ast.Attribute) and has(node.func.value, known):
+            if node.func.attr in ("update", "__ior__") and any(not isinstance(a, ast.Dict) for a in node.args):
+                return True
+            if node.func.attr in ("setdefault", "__setitem__", "pop", "__delitem__") and node.args and not fixed(node.args[0]):
+                return True
+        if isinstance(node.func, ast.Name) and node.func.id == "exec" and node.args and not fixed(node.args[0]):
+            return True
+        called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if called in ("setattr", "delattr", "__setattr__") and about_modules and not all(map(fixed, node.args[-2:-1])):
+            return True
+    return False
+
+
 def binds(asked):
     try:
         tree = ast.parse(same_lines(asked["code"]))
@@ -297,8 +335,10 @@ def binds(asked):
         return True
     words = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     words |= {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    if not words & DYNAMIC:
+        return False
     texts = " ".join(n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    return bool(words & DYNAMIC) and bool(names & set(re.findall(r"\w+", texts)))
+    return bool(names & set(re.findall(r"\w+", texts))) or binds_computed(tree)
 
 
 def answer_to(request):

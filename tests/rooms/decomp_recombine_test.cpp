@@ -218,15 +218,33 @@ TEST_CASE("implementations that take another's place are found", "[decomp]") {
        {"def f():\n    return other(1) + other (2)", "def f():\n    other = 3\n    return map(other, [])",
         "def f(other):\n    return other", "def other_one():\n    pass", "x.other = 1",
         "def f(:\n  other = 1", "# other\ndef f():\n    'other'",
-        "class A:\n    def other(self):\n        pass", "import math\nmain_menu = 1"}) {
+        "class A:\n    def other(self):\n        pass", "import math\nmain_menu = 1",
+        "def f(x):\n    return eval(x)", "def f(a):\n    for k in a:\n        setattr(a, k, 1)\n    return a",
+        "def f(memo={}):\n    memo['a' + 'b'] = 1\n    return 'memo' in globals()"}) {
     INFO(code);
     CHECK_FALSE(flagged(code));
   }
-  for (const char* code :
-       {"def other():\n    pass", "if True:\n    class other: pass", "other = 3", "import os as other",
-        "from x import main", "def f():\n    global other\n    other = 1", "for main in []: pass",
-        "def f():\n    globals()['other'] = f", "exec('def main(): pass')", "(other := 3)", "del other",
-        "async  def   main(): pass", "try: pass\nexcept Exception as other: pass"}) {
+  for (const char* code : {"def other():\n    pass",
+                           "if True:\n    class other: pass",
+                           "other = 3",
+                           "import os as other",
+                           "from x import main",
+                           "def f():\n    global other\n    other = 1",
+                           "for main in []: pass",
+                           "def f():\n    globals()['other'] = f",
+                           "exec('def main(): pass')",
+                           "(other := 3)",
+                           "del other",
+                           "async  def   main(): pass",
+                           "try: pass\nexcept Exception as other: pass",
+                           "globals()['oth' + 'er'] = 1",
+                           "def f():\n    g = globals()\n    g['oth' + 'er'] = f",
+                           "globals().update(dict(x=1))",
+                           "import sys\nsetattr(sys.modules['__main__'], 'oth' + 'er', 1)",
+                           "import __main__ as m\ndef f():\n    setattr(m, 'oth' + 'er', 1)",
+                           "exec('oth' + 'er = 1')",
+                           "def f():\n    f.__globals__['oth' + 'er'] = 1",
+                           "del vars()['oth' + 'er']"}) {
     INFO(code);
     CHECK(flagged(code));
   }

@@ -21,7 +21,7 @@
 
 namespace leap::decomp {
 
-extern const char kGate[];
+extern const char kGateParts[], kGateTrie[], kGate[];
 
 namespace {
 
@@ -33,7 +33,7 @@ class Worker {
 
   [[noreturn]] void serve() {
     start_python();
-    gate_ = own_module("gate", kGate);
+    gate_ = own_module("gate", (std::string(kGateParts) + "\n" + kGateTrie + "\n" + kGate).c_str());
     PyRun_SimpleString(
         "import gc, sys, math, itertools, functools, collections, heapq, bisect, string, operator, re\n"
         "del math, itertools, functools, collections, heapq, bisect, string, operator, re, sys\n"
