@@ -58,6 +58,16 @@ class Emulation(unittest.TestCase):
                 commands("link", build, program, program + ".o"):
             cls.run_in(command)
 
+    def test_headers_stand_alone(self):
+        includes = ("cuda_pipeline.h", "curand_kernel.h", "mma.h", "math_constants.h", "leap_cuda/cub.h", "leap_cuda/thrust.h",
+                    "leap_cuda/libcu.h", "cuda_awbarrier.h", "cooperative_groups/reduce.h")
+        for recipe in ("fast", "checked"):
+            for include in includes:
+                with self.subTest(recipe=recipe, include=include):
+                    (pathlib.Path(self.directory) / "alone.cpp").write_text(f"#include <{include}>\n")
+                    out = subprocess.run([KIT, "commands", "compile", recipe, "alone.cpp", "alone.o"], check=True, capture_output=True, text=True)
+                    self.run_in([*out.stdout.strip().split("\t"), "-fsyntax-only"])
+
     def start(self, program, *arguments, **environment):
         return subprocess.run([os.path.join(self.directory, program), *arguments], capture_output=True, text=True,
                               cwd=self.directory, env={**os.environ, **environment}, timeout=300)

@@ -137,6 +137,19 @@ rows("scale-wrong", SCALE,
      ("main", "interface_error compile_error", "int main() { return 0; }"),
      ("namespaced", "interface_error", "namespace a {\n" + K + SOLVE + "}\n"))
 
+rows("scale-entry", SCALE,
+     ("kernel", "interface_error", K.replace("void k(", "void solve(")),
+     ("kernel-c", "interface_error", 'extern "C" ' + K.replace("void k(", "void solve(")),
+     ("device", "interface_error", "__device__ void solve(const float* x, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = 2 * x[i] + 1; }"),
+     ("kernel-elsewhere", "ok", "namespace impl {\n" + K.replace("void k(", "void solve(") + "}\n__host__ " + SIG + " { impl::solve<<<(n + 255) / 256, 256>>>(x, y, n); }"))
+
+# The size that the trials come to twice has nothing to get wrong.
+SEEN = "#include <map>\n#include <utility>\n" + K + "static std::map<std::pair<const void*, int>, float*> seen;\n"
+rows("empty-first", problem(SIG, SCALE["check"]["arguments"], [{"n": 0}, {"n": 3}, {"n": 700}, {"n": 4097}, {"n": 33}, {"n": 64}],
+                            {"n": 9000}, SCALE["check"]["reference"]),
+     ("plain", "ok", K + SIG + " { if (n > 0)" + RUN + "}"),
+     ("9-replay", "wrong_answer", SEEN + SIG + " { if (n == 0) return; float*& t = seen[{x, n}]; if (!t) { cudaMalloc(&t, n * 4); k<<<(n + 255) / 256, 256>>>(x, t, n); } cudaMemcpy(y, t, n * 4, cudaMemcpyDeviceToDevice); }"))
+
 # Cheats, by number of the catalogue where it has one.
 HOST = "  float* h = new float[n]; cudaMemcpy(h, x, n * sizeof(float), cudaMemcpyDeviceToHost); for (int i = 0; i < n; ++i) h[i] = 2 * h[i] + 1;\n"
 BACK = "  cudaMemcpy(y, h, n * sizeof(float), cudaMemcpyHostToDevice); delete[] h;\n"
@@ -344,12 +357,13 @@ class Judge(unittest.TestCase):
                 self.assertLessEqual(len(verdict["feedback"].encode()), 2100)
 
     def test_verdicts_are_whole(self):
-        for (name, _), verdict in zip(self.names, self.verdicts):
+        for (name, task, *_), verdict in zip(ROWS, self.verdicts):
             with self.subTest(name):
+                total = max(5, len(task["check"]["sizes"]) + 1) + 1
                 self.assertEqual(verdict["device"], "cpu-emulation")
-                self.assertEqual(verdict["total"], 6)
+                self.assertEqual(verdict["total"], total)
                 solved = verdict["status"] in ("ok", "suspect")
-                self.assertEqual(solved, verdict["passed"] == 6)
+                self.assertEqual(solved, verdict["passed"] == total)
                 self.assertEqual(verdict["status"] == "suspect", bool(solved and verdict["flags"]))
                 self.assertNotIn("harness", verdict["flags"])
                 self.assertIsNone(verdict["measured"]["speedup"])

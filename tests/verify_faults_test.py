@@ -228,6 +228,7 @@ exec /usr/bin/bwrap "$@"
             said = subprocess.run([TOOL, "--check-sandbox"], capture_output=True, timeout=120, env=env)
             self.assertEqual(said.returncode, 0)
             self.assertRegex(said.stdout.decode(), r"--sandbox bwrap: +no: .*Operation not permitted.*\n--sandbox landlock: +works: .*\nauto takes: +landlock")
+            self.assertRegex(said.stdout.decode(), r"CUDA kernels: .*ld\.gold.*; .*clang\+\+")
             done = subprocess.run([TOOL, "--sandbox", "bwrap"], input=records(1, 0), capture_output=True, timeout=120, env=env)
             self.assertEqual((done.returncode, done.stdout), (3, b""))
 

@@ -9,6 +9,7 @@
 /// 3. link_command() its object with the base, which holds trial driver and runtime.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -42,6 +43,9 @@ struct Translation {
   std::string text;
   std::vector<Finding> findings;  ///< by line; the text is worth compiling only when there are none
   bool all_headers = false;       ///< it needs more of the standard library than most do
+  /// Functions outside of all namespaces that host code cannot call, and the word that says so: __global__,
+  /// __device__.
+  std::map<std::string, std::string> device_functions;
 };
 
 Translation translate(std::string_view source, const Profile& profile);
@@ -87,6 +91,8 @@ Prepared link_words();
 /// <cuda_runtime.h>.
 std::vector<std::string> compile_command(const Recipe& recipe, const std::string& source,
                                          const std::string& object);
+/// The linker, which kernels cannot do without; empty where it is not installed.
+std::string linker();
 std::vector<std::string> link_command(const std::string& base, const std::vector<std::string>& objects,
                                       const std::string& program);
 

@@ -1,4 +1,6 @@
 // The toolchain of a sandbox: its files, its commands, and what its messages mean.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -13,6 +15,7 @@ namespace leap::cudacpu {
 namespace {
 
 const char* const kCompiler = "/usr/bin/g++";
+const char* const kLinker = "/usr/bin/ld.gold";
 
 /// CUDA's headers, and what of ours each stands for. Empty: all of it is there anyway.
 const std::map<std::string, std::string, std::less<>>& shadow_headers() {
@@ -207,11 +210,15 @@ std::vector<std::string> compile_command(const Recipe& recipe, const std::string
   return out;
 }
 
+std::string linker() {
+  return access(kLinker, X_OK) == 0 ? kLinker : "";
+}
+
 // Not by way of g++, which would spend as much time again.
 std::vector<std::string> link_command(const std::string& base, const std::vector<std::string>& objects,
                                       const std::string& program) {
   std::vector<std::string> out = {
-    "/usr/bin/ld.gold",
+    kLinker,
     "-pie",
     "--eh-frame-hdr",
     "-dynamic-linker",

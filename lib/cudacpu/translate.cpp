@@ -48,7 +48,7 @@ class Translator {
     }
     std::stable_sort(findings_.begin(), findings_.end(),
                      [](const Finding& a, const Finding& b) { return a.line < b.line; });
-    return {t_.join(), findings_, false};
+    return {t_.join(), findings_, false, device_functions_};
   }
 
  private:
@@ -211,6 +211,13 @@ class Translator {
     if (!definition(i, d) || !t_.is(d.end, "{")) return;
     const std::size_t close = t_.match(d.end);
     if (close != kNone && close > device_end_) device_end_ = close;
+    if (!scopes_.empty()) return;
+    std::size_t begin = i;
+    while (t_.previous(begin) != kNone && !is_one_of(t_[t_.previous(begin)].text, {";", "}"}))
+      begin = t_.previous(begin);
+    bool host = false;
+    for (std::size_t k = begin; k < d.open; ++k) host = host || t_[k].is("__host__");
+    if (!host) device_functions_[std::string(t_[d.name].text)] = std::string(t_[i].text);
   }
 
   /// A loop without a body waits for what other threads do: they get to run.
@@ -694,6 +701,7 @@ class Translator {
   const Profile& profile_;
   std::vector<Finding> findings_;
   std::set<std::string> kernels_;
+  std::map<std::string, std::string> device_functions_;
   std::vector<Scope> scopes_;
   struct Branch {
     std::vector<Scope> begin, first_end;

@@ -99,7 +99,7 @@ void Cache::put(const std::string& kind, const std::string& key, const std::stri
 
 std::string toolchain_stamp() {
   std::string out;
-  for (const char* path : {"/usr/bin/python3", "/usr/bin/g++"}) {
+  for (const char* path : {"/usr/bin/python3", "/usr/bin/g++", "/usr/bin/ld.gold"}) {
     struct stat info {};
     if (stat(path, &info) == 0)
       out += std::to_string(info.st_size) + "." + std::to_string(info.st_mtime) + ".";

@@ -191,6 +191,18 @@ std::string entry_of(const Check& check, const std::string& function) {
   return out;
 }
 
+std::string tools_text() {
+  const std::string linker = cudacpu::linker(), clang = cudacpu::front_end_compiler();
+  return "CUDA kernels:      " +
+         (linker.empty() ? "cannot be verified: ld.gold not found (install binutils)"
+                         : "linked by " + linker) +
+         "; " +
+         (clang.empty() ? "clang++ not found (install clang): calls between host and device that CUDA "
+                          "refuses are not seen"
+                        : "calls between host and device looked at by " + clang) +
+         "\n";
+}
+
 Workshop::Workshop(sandbox::Mode mode, const Cache* cache)
     : mode_(mode),
       cache_(cache),
@@ -284,6 +296,7 @@ void Workshop::prepare(const std::string& name, const std::vector<Prepared>& ste
 
 /// All that compiling and linking by a recipe takes.
 void Workshop::prepare(const Recipe& recipe) {
+  if (cudacpu::linker().empty()) throw Error("CUDA kernels need ld.gold: install binutils");
   std::lock_guard lock(mutex_);
   prepare("link", {cudacpu::link_words()}, {});
   const Prepared header = cudacpu::header_of(recipe);
@@ -387,6 +400,16 @@ Program Workshop::candidate(const Check& check, const std::string& source, const
     Program program;
     program.native = true;
     refuse(translation.findings, program);
+    return program;
+  }
+  if (const auto found = translation.device_functions.find("solve");
+      found != translation.device_functions.end()) {
+    Program program;
+    program.native = true;
+    program.failed = "interface_error";
+    program.message =
+        "`solve` is a " + found->second +
+        " function; it must be a function of the host, which launches kernels.\nExpected: " + check.signature;
     return program;
   }
   const bool front_end = build == Build::kChecked && !lines && cudacpu::needs_front_end(source);

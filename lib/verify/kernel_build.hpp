@@ -58,6 +58,9 @@ class Workshop {
   Files laid_;  ///< where nothing can be shared: into the directory of every compilation
 };
 
+/// What this machine has for kernels beside g++, and what is missing then, for people: a line.
+std::string tools_text();
+
 /// The program around solution.cpp, which defines `function`: the entry through which the driver calls it.
 std::string entry_of(const Check& check, const std::string& function);
 

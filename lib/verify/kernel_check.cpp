@@ -225,12 +225,12 @@ std::size_t Check::trials() const {
   return std::max<std::size_t>(5, sizes.size() + 1) + 1;
 }
 
-const Sizes& Check::sizes_of_trial(std::size_t trial) const {
-  return trial + 1 >= trials() ? benchmark : sizes[trial % sizes.size()];
+const Sizes& Check::sizes_of_run(std::size_t run) const {
+  return run + 1 == trials() ? benchmark : sizes[trial_of_run(run) % sizes.size()];
 }
 
-std::size_t Check::layout_of_trial(std::size_t trial) const {
-  const Sizes& own = sizes_of_trial(trial);
+std::size_t Check::layout_of_run(std::size_t run) const {
+  const Sizes& own = sizes_of_run(run);
   return static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), own) - sizes.begin());
 }
 
@@ -252,6 +252,23 @@ std::size_t count_of(const std::vector<std::int64_t>& shape) {
   for (const std::int64_t extent : shape) out *= static_cast<std::size_t>(extent);
   return out;
 }
+
+namespace {
+
+/// Of `sizes`, the one with the most bytes.
+std::size_t largest_of(const Check& check) {
+  std::size_t out = 0, most = 0;
+  for (std::size_t s = 0; s < check.sizes.size(); ++s) {
+    std::size_t bytes = 0;
+    for (const Argument& argument : check.arguments)
+      if (argument.is_buffer())
+        bytes += count_of(shape_of(argument, check.sizes[s])) * size_of(argument.type);
+    if (bytes > most) most = bytes, out = s;
+  }
+  return out;
+}
+
+}  // namespace
 
 Check read_check(const Json& check) {
   const std::string where = "task.check";
@@ -296,7 +313,9 @@ Check read_check(const Json& check) {
   out.atol = tolerance_of(check, "atol", half ? 1e-2 : 1e-4);
   // Shapes hold for every size, or the problem is at fault.
   for (std::size_t t = 0; t < out.trials(); ++t)
-    for (const Argument& argument : out.arguments) shape_of(argument, out.sizes_of_trial(t));
+    for (const Argument& argument : out.arguments) shape_of(argument, out.sizes_of_run(t));
+  const std::size_t largest = largest_of(out);
+  if (largest + out.sizes.size() + 1 >= out.trials()) out.once = largest;
   return out;
 }
 

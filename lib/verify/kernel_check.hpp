@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,19 @@ struct Check {
   std::string reference;
   double rtol = 0, atol = 0;
 
+  /// Of the largest of `sizes`, when the trials come to it only once.
+  std::optional<std::size_t> once;
+
   /// Trials a candidate gets, the benchmark's included.
   std::size_t trials() const;
-  const Sizes& sizes_of_trial(std::size_t trial) const;
-  /// Trials of equal number use the same buffers.
-  std::size_t layout_of_trial(std::size_t trial) const;
+  /// The same and, numbered after them, one more call with that size and other inputs, which belongs to its
+  /// trial: an answer kept by size is found out whatever sizes a problem has.
+  std::size_t runs() const { return trials() + (once ? 1 : 0); }
+  /// The trial that a run belongs to.
+  std::size_t trial_of_run(std::size_t run) const { return run < trials() ? run : *once; }
+  const Sizes& sizes_of_run(std::size_t run) const;
+  /// Runs of equal number use the same buffers.
+  std::size_t layout_of_run(std::size_t run) const;
 };
 
 /// Extents of a buffer. RecordError where one is negative or the product is too large.

@@ -41,9 +41,10 @@ std::string feedback_of(const Check& check, const records::Code& code, const Out
   if (!outcome.trial) return failure.note;
   std::string out =
       "Passed " + std::to_string(outcome.passed) + " of " + std::to_string(outcome.total) + " trials.\n";
-  const std::string sizes = words_of(check.sizes_of_trial(outcome.trial->number));
-  out += "Trial " + std::to_string(outcome.trial->number + 1) + (sizes.empty() ? "" : " (" + sizes + ")") +
-         ": " + plain(failure.status);
+  const std::string sizes = words_of(check.sizes_of_run(outcome.trial->number));
+  const std::size_t number = outcome.trial->number, trial = check.trial_of_run(number);
+  out += "Trial " + std::to_string(trial + 1) + (sizes.empty() ? "" : " (" + sizes + ")") +
+         (trial == number ? "" : ", called again with other inputs") + ": " + plain(failure.status);
   if (!failure.note.empty()) out += ": " + failure.note;
   out += line_words(code, failure.line);
   return out + "\n" + outcome.hints;
@@ -62,7 +63,7 @@ Json verdict_of(const Check& check, const records::Code& code, const Outcome& ou
   out["feedback"] =
       shorten(strip(to_utf8(feedback_of(check, code, outcome))), kFeedbackBytes, " ... (shortened)");
   if (outcome.trial) {
-    Json first = {{"case", outcome.trial->number}};
+    Json first = {{"case", check.trial_of_run(outcome.trial->number)}};
     if (failure.argument >= 0) {
       const auto argument = static_cast<std::size_t>(failure.argument);
       const auto& shape = outcome.trial->inputs[argument].shape;
@@ -110,9 +111,10 @@ void tell_compile(const std::string& build, const Program& program, std::string&
 
 void tell_trial(const Check& check, const Trial& trial, const TrialRun& run, const Finding& finding,
                 const records::Code& code, std::string& out) {
-  out += "    trial " + std::to_string(trial.number + 1) + " (" +
-         words_of(check.sizes_of_trial(trial.number)) + (trial.is_benchmark ? ", the benchmark's" : "") +
-         "): " + finding.status + ", " + std::to_string(run.launches) + " launches";
+  out += "    trial " + std::to_string(check.trial_of_run(trial.number) + 1) + " (" +
+         words_of(check.sizes_of_run(trial.number)) + (trial.is_benchmark ? ", the benchmark's" : "") +
+         (trial.number < check.trials() ? "" : ", other inputs") + "): " + finding.status + ", " +
+         std::to_string(run.launches) + " launches";
   if (finding.comparison.max_abs_error > 0) {
     char text[80];
     std::snprintf(text, sizeof text, ", largest error %.3g absolute, %.3g relative",

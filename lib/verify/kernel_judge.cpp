@@ -203,7 +203,7 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
   const unsigned other = options_.order == 1 ? 0 : 1;
   std::vector<Kind> kinds;
   kinds.push_back({Build::kChecked, std::min(check.sizes.size(), check.trials() - 1), other});
-  kinds.push_back({Build::kFast, check.trials(), options_.order});
+  kinds.push_back({Build::kFast, check.runs(), options_.order});
   const sandbox::Mode sandbox = sandbox::resolve(options_.sandbox);
   if (sandbox == sandbox::Mode::kLandlock) outcome.flags.push_back("landlock");
   if (sandbox == sandbox::Mode::kNone) outcome.flags.push_back("no_sandbox");
@@ -249,15 +249,15 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
   }
 
   // The first trial that failed in either run; within it the checked run explains best.
-  std::size_t failed = check.trials();
+  std::size_t failed = check.runs();
   for (const Kind& kind : kinds)
     if (kind.failed()) failed = std::min(failed, kind.first_failure());
-  for (std::size_t t = 0; t < check.trials(); ++t) {
+  for (std::size_t t = 0; t < check.runs(); ++t) {
     bool passed = true;
     for (const Kind& kind : kinds) {
       const Finding* finding = kind.of(t);
       if (!finding) continue;
-      outcome.ran = std::max(outcome.ran, t + 1);
+      outcome.ran = std::max(outcome.ran, std::min(t + 1, check.trials()));
       passed = passed && finding->ok();
       unsure = unsure || finding->by_wall;
       outcome.max_abs_error = std::max(outcome.max_abs_error, finding->comparison.max_abs_error);
@@ -271,7 +271,8 @@ Json Judge::verdict(const Json& check_json, const records::Code& code, const san
     }
     if (passed && t < outcome.ran && (options_.all || t < failed)) ++outcome.passed;
   }
-  const bool hard = failed < check.trials();
+  const bool hard = failed < check.runs();
+  if (hard) outcome.passed = std::min(outcome.passed, check.trials() - 1);
   outcome.stage = !hard || outcome.failure.argument >= 0 ? "compare" : "run";
   if (kinds[0].cut) outcome.flags.push_back("checks_incomplete");
   if (!hard) {

@@ -19,8 +19,8 @@ class Problem {
  public:
   /// RecordError where the check cannot be used.
   Problem(const Json& check, std::uint64_t key) : check_(read_check(check)), key_(key) {
-    trials_.resize(check_.trials());
-    wanted_.resize(check_.trials());
+    trials_.resize(check_.runs());
+    wanted_.resize(check_.runs());
   }
 
   const Check& check() const { return check_; }

@@ -11,11 +11,11 @@ std::uint64_t problem_key(std::uint64_t seed, std::string_view id) {
 Trial make_trial(const Check& check, std::uint64_t key, std::size_t number) {
   Trial out;
   out.number = number;
-  out.layout = check.layout_of_trial(number);
+  out.layout = check.layout_of_run(number);
   out.is_benchmark = number + 1 == check.trials();
   out.poison = random_bits(key, 2 * number);
   const std::uint64_t own = random_bits(key, 2 * number + 1);
-  const Sizes& sizes = check.sizes_of_trial(number);
+  const Sizes& sizes = check.sizes_of_run(number);
   for (std::size_t i = 0; i < check.arguments.size(); ++i) {
     const Argument& argument = check.arguments[i];
     Input input;

@@ -9,6 +9,7 @@
 #include "jsonl/lines.hpp"
 #include "records/records.hpp"
 #include "sandbox/inspect.hpp"
+#include "verify/kernel_build.hpp"
 #include "verify/lint.hpp"
 #include "verify/summary.hpp"
 
@@ -47,7 +48,7 @@ void explain(const cli::StreamOptions& stream, const ToolOptions& options) {
 void run(cli::Tool& tool, const cli::StreamOptions& stream, const ToolOptions& options) {
   if (options.check_sandbox) {
     const auto found = sandbox::inspect();
-    print(found.text);
+    print(found.text + kernel::tools_text());
     if (!found.usable) throw Error("no sandbox can be used");
     return;
   }

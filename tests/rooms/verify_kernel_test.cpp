@@ -174,15 +174,27 @@ TEST_CASE("a kernel check is read", "[verify]") {
   CHECK(check.trials() == 6);
   CHECK(check.rtol == 1e-4);
   CHECK(check.arguments[0].cpp_type == "float*");
-  CHECK(check.sizes_of_trial(0) == Sizes{{"n", 1}});
-  CHECK(check.sizes_of_trial(4) == Sizes{{"n", 1}});
-  CHECK(check.sizes_of_trial(5) == Sizes{{"n", 100}});
-  CHECK(check.layout_of_trial(0) == check.layout_of_trial(2));
-  CHECK(check.layout_of_trial(0) != check.layout_of_trial(1));
-  CHECK(check.layout_of_trial(5) == 2);
+  CHECK(check.sizes_of_run(0) == Sizes{{"n", 1}});
+  CHECK(check.sizes_of_run(4) == Sizes{{"n", 1}});
+  CHECK(check.sizes_of_run(5) == Sizes{{"n", 100}});
+  CHECK(check.layout_of_run(0) == check.layout_of_run(2));
+  CHECK(check.layout_of_run(0) != check.layout_of_run(1));
+  CHECK(check.layout_of_run(5) == 2);
   Json many = scale_check();
   for (int n = 8; n < 16; ++n) many["sizes"].push_back({{"n", n}});
   CHECK(read_check(many).trials() == 12);
+
+  // The largest size comes twice, if only for a call of its own.
+  CHECK(check.runs() == check.trials());
+  many["sizes"][3]["n"] = 1000;
+  const Check once = read_check(many);
+  CHECK(once.runs() == 13);
+  CHECK(once.trial_of_run(12) == 3);
+  CHECK(once.sizes_of_run(12) == Sizes{{"n", 1000}});
+  CHECK(once.layout_of_run(12) == once.layout_of_run(3));
+  CHECK(once.sizes_of_run(11) == once.benchmark);
+  many["sizes"][0]["n"] = 2000;
+  CHECK(read_check(many).runs() == 12);
 
   const std::string kSignatures[] = {
       "extern \"C\" void solve(float const * __restrict__ x, float *const y, const int n)",

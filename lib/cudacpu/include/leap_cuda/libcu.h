@@ -1,9 +1,13 @@
 // libcu++: <cuda/atomic>, <cuda/barrier>, <cuda/pipeline>, <cuda/std/..>.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <complex>
+#include <functional>
 #include <optional>
+#include <tuple>
 
 #include "leap_cuda.h"
 

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <iterator>
+#include <memory>
 #include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "leap_cuda/on_device.h"
 
