@@ -113,7 +113,6 @@ class C10dCollectives : public Collectives {
   /// A few operations at a time, which hides their latencies.
   void run(std::vector<Part>& parts, const Start& start) {
     std::vector<std::pair<Work, std::vector<at::Tensor> > > started;
-    std::vector<std::size_t> staged;
     const auto finish = [&](std::size_t i) {
       wait(*started[i].first);
       started[i].first.reset();
