@@ -116,6 +116,17 @@ class Leap(unittest.TestCase):
         noisy = {"id": "x", "rollouts": [rollout("ok", 2.0, std=150.0), rollout("ok", 1.0)]}
         self.assertEqual([r["reward"] for r in run("leap-rank", [noisy], "--by", "speed")[0]["rollouts"]], [0, 0])
 
+    def test_equal_rewards_give_no_advantage(self):
+        """Whatever rounding does to their mean: 0.3 + 0.3 + 0.3 is not 0.9, and grpo divides by a standard deviation."""
+        measured = {"speedup": 1.1, "candidate_us": {"mean": 100.0, "std": 1.0}}
+        for count in range(1, 12):
+            group = {"id": "x", "rollouts": [{"turns": [{"verdict": {"status": "ok", "passed": 1, "total": 1,
+                                                                     "measured": measured}}]}] * count}
+            for reward, advantage in itertools.product(["rank", "binary", "kevin", "passk"], ["none", "mean", "rloo", "grpo"]):
+                if (reward, advantage) not in (("binary", "none"), ("kevin", "none"), ("passk", "none")):
+                    ranked = run("leap-rank", [group], "--reward", reward, "--advantage", advantage)[0]["rollouts"]
+                    self.assertEqual([t["advantage"] for r in ranked for t in r["turns"]], [0] * count, (reward, advantage))
+
     def test_drop_flat(self):
         kept = run("leap-rank", self.groups, "--drop-flat")
         want = [g for g in run("leap-rank", self.groups)

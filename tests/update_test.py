@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,14 @@ def files(directory):
     return {path.name: path.read_bytes() for path in pathlib.Path(directory).iterdir()}
 
 
+def floats(path, name):
+    """A float32 tensor of a safetensors file."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    begin, end = json.loads(data[8:8 + length])[name]["data_offsets"]
+    return struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin:8 + length + end])
+
+
 def steps(stdout):
     return [json.loads(line)["step"] for line in stdout.splitlines()]
 
@@ -52,9 +61,10 @@ class Update(unittest.TestCase):
         whole = update(*flags, "--out", self.dir / "whole")
         self.assertEqual((whole.returncode, whole.stderr), (0, b""))
         self.assertEqual(steps(whole.stdout), list(range(1, 41)))
-        out, rng, kills, seen = self.dir / "out", random.Random(3), 0, []
+        out, published, rng, kills, seen = self.dir / "out", self.dir / "published", random.Random(3), 0, []
+        keeping = ["--save-total-limit", "3", "--publish", published]
         for attempt in range(400):
-            child = subprocess.Popen([TOOL, *flags, "--out", out, "--resume", out], stdout=subprocess.PIPE)
+            child = subprocess.Popen([TOOL, *flags, *keeping, "--out", out, "--resume", out], stdout=subprocess.PIPE)
             try:
                 printed, _ = child.communicate(timeout=0.1 + rng.random() * (0.4 + 0.1 * attempt))
                 self.assertEqual(child.returncode, 0)
@@ -64,10 +74,20 @@ class Update(unittest.TestCase):
                 child.kill()
                 seen += steps(child.communicate()[0])
                 kills += 1
-            if out.exists():
-                self.assertEqual(set(files(out)), set(files(self.dir / "whole")))
+            names = set(files(self.dir / "whole"))
+            for checkpoint in [out] * out.exists() + list(self.dir.glob("out.step-*")):
+                self.assertEqual(set(files(checkpoint)), names)
+            if published.exists():
+                self.assertEqual(set(files(published)), names - {"leap_optimizer.safetensors"})
+            self.assertLessEqual(len(list(self.dir.glob("out.step-*"))), 3)  # one too many while it is removed
         self.assertGreater(kills, 0)
         self.assertEqual(files(out), files(self.dir / "whole"))
+        self.assertEqual(sorted(path.name for path in self.dir.glob("out.step-*")), ["out.step-38", "out.step-39"])
+        for kept in (38, 39):
+            self.assertEqual(step_of(self.dir / f"out.step-{kept}"), kept)
+        self.assertEqual(os.readlink(self.dir / "latest"), "out")
+        self.assertEqual(files(published)["model.safetensors"], files(out)["model.safetensors"])
+        self.assertEqual([path.name for path in self.dir.iterdir() if path.name.startswith(".")], [])
         # A metrics line is printed after its checkpoint: at a kill in between it is lost, but never printed twice.
         self.assertEqual(seen, sorted(set(seen)))
 
@@ -82,6 +102,74 @@ class Update(unittest.TestCase):
             self.assertEqual(step_of(out), number)
         printed, _ = child.communicate()
         self.assertEqual((child.returncode, printed), (0, b""))
+
+    def test_weights_every_step_and_the_checkpoint_now_and_then(self):
+        out, published = self.dir / "out", self.dir / "published"
+        flags = [*STEP, "--save-steps", "3", "--publish", published]
+        child = subprocess.Popen([TOOL, *flags, "--out", out], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for number, line in enumerate(LINES, 1):
+            child.stdin.write(line)
+            child.stdin.flush()
+            child.stdout.readline()
+            self.assertEqual(step_of(published), number)
+            self.assertEqual(out.exists() and step_of(out), 3 if number >= 3 else False)
+        child.communicate()
+        self.assertEqual(files(published)["model.safetensors"], files(out)["model.safetensors"])
+        for where in (out, GOLDEN / "model"):
+            self.assertEqual(update(*STEP, "--out", self.dir / "other", "--publish", where).returncode, 2, where)
+        (self.dir / "latest").mkdir()
+        self.assertEqual(update(*STEP, "--out", self.dir / "other", "--save-total-limit", "2").returncode, 2)
+
+    def test_steps_on_a_batch_end_when_the_policy_has_moved_far(self):
+        flags = ["--model", GOLDEN / "model", "--records-per-step", "1", "--num-iterations", "4", "--old-logprobs", "recompute",
+                 "--lr", "3e-2"]
+        free = [json.loads(line) for line in update(*flags, "--out", self.dir / "free", stdin=b"".join(LINES)).stdout.splitlines()]
+        limit = sorted(m["approx_kl"] for m in free)[len(free) // 2]
+        flags += ["--target-kl", str(limit)]
+        done = update(*flags, "--out", self.dir / "whole", stdin=b"".join(LINES))
+        metrics = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertLess(len(metrics), len(free))
+        iteration = 0
+        for m in metrics:
+            self.assertEqual(m.get("kl_stop", False), iteration > 0 and m["approx_kl"] > limit, m)
+            self.assertEqual(m.get("skipped", False), m.get("kl_stop", False))
+            iteration = 0 if m.get("kl_stop") else (iteration + 1) % 4
+        stops = [i for i, m in enumerate(metrics, 1) if m.get("kl_stop")]
+        self.assertGreater(len(stops), 0)
+        state = json.loads((self.dir / "whole" / "leap_state.json").read_text())
+        self.assertEqual((state["step"], state["updates"]), (len(metrics), len(metrics) - len(stops)))
+        for stop in {1, stops[0] - 1, stops[0], stops[0] + 1, len(metrics) - 1} - {0, len(metrics)}:
+            out = self.dir / f"part{stop}"
+            update(*flags, "--out", out, "--max-steps", str(stop), stdin=b"".join(LINES))
+            self.assertEqual(step_of(out), stop)
+            update(*flags, "--out", out, "--resume", out, stdin=b"".join(LINES))
+            self.assertEqual(files(out), files(self.dir / "whole"), stop)
+
+    def test_layers_computed_again_leave_the_same_bytes(self):
+        for extra in ([], ["--loss", "gspo"], ["--lora-rank", "2"], ["--dtype", "bfloat16"]):
+            for name, flags in (("kept", []), ("again", ["--gradient-checkpointing"])):
+                done = update(*STEP, *extra, *flags, "--out", self.dir / (name + "".join(extra)), stdin=b"".join(LINES))
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+            self.assertEqual(files(self.dir / ("again" + "".join(extra))), files(self.dir / ("kept" + "".join(extra))), extra)
+
+    def test_small_updates_in_bfloat16_are_not_lost(self):
+        flags = ["--model", GOLDEN / "model", "--weight-decay", "0", "--num-iterations", "60"]
+        moved = {}
+        for dtype in ("float32", "bfloat16"):
+            out = self.dir / dtype
+            done = update(*flags, "--lr", "2e-6", "--dtype", dtype, "--out", out, stdin=b"".join(LINES))
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            losses = [json.loads(line)["loss"] for line in done.stdout.splitlines()]
+            moved[dtype] = floats(out / "model.safetensors", "model.layers.0.mlp.up_proj.weight")
+            self.assertTrue(all(abs(loss) < 10 for loss in losses))
+        start = floats(GOLDEN / "model" / "model.safetensors", "model.layers.0.mlp.up_proj.weight")
+        way = {dtype: [b - a for a, b in zip(start, weights)] for dtype, weights in moved.items()}
+        # Sixty updates of 2e-6 on weights of about 0.4: each is far below what bfloat16 can add to them (w / 256).
+        size = {dtype: sum(map(abs, steps)) / len(steps) for dtype, steps in way.items()}
+        self.assertGreater(size["bfloat16"], 0.7 * size["float32"])
+        self.assertGreater(size["float32"], 5e-5)
+        along = sum(a * b for a, b in zip(*way.values())) / len(start)
+        self.assertGreater(along, 0.8 * size["float32"] ** 2)
 
     def test_max_steps_does_not_wait_for_more_input(self):
         out = self.dir / "out"
@@ -118,7 +206,8 @@ class Update(unittest.TestCase):
         stopped(3, "--continue", GOLDEN / "model", message=r"[^\n]+no checkpoint[^\n]+")
         for flags in (["--loss", "ppo"], ["--lr", "nan"], ["--lr", "-1"], ["--schedule", "cosine"], ["--delta", "0"],
                       ["--train", "sft"], ["--num-iterations", "0"], ["--adam-beta1", "1"], ["--tokens-per-batch", "0"],
-                      ["--loss", "sft", "--train", "decomposition"], ["--records-per-step", "-1"], ["--no-such"]):
+                      ["--loss", "sft", "--train", "decomposition"], ["--dtype", "float16"], ["--target-kl", "-1"],
+                      ["--loss", "sft", "--target-kl", "1"], ["--save-total-limit", "0"], ["--records-per-step", "-1"], ["--no-such"]):
             stopped(2, "--model", GOLDEN / "model", *flags)
         stopped(2)  # no --model
         self.assertEqual(update("--model", GOLDEN / "model").returncode, 2)  # no --out

@@ -83,6 +83,8 @@ void bind_optimiser(CLI::App& app, UpdateOptions& o) {
   add("--max-grad-norm", t.max_grad_norm, "X", "Largest global gradient norm, 0 is off (default 1)");
   add("--records-per-step", o.records_per_step, "N", "Records an optimiser step uses, 0 is all (default 0)");
   add("--num-iterations", o.num_iterations, "K", "Optimiser steps on each batch of records (default 1)");
+  add("--target-kl", t.target_kl, "X",
+      "End the steps on a batch once the policy has moved this far, 0 is off (default 0)");
   add("--max-steps", o.max_steps, "M",
       "Stop when the run has done M steps, over resumes; 0 is off (default 0)");
   add("--tokens-per-batch", t.tokens_per_batch, "T",
@@ -108,6 +110,9 @@ void bind_files(CLI::App& app, UpdateOptions& o, leap::cli::StreamOptions& strea
       "Start from the checkpoint DIR, moments and step count too, on new input");
   add("--save-steps", o.save_steps, "N",
       "Write the checkpoint every N steps too, 0 is only at the end (default 20)");
+  add("--save-total-limit", o.save_total_limit, "K",
+      "Keep K checkpoints: --out and older ones beside it, as OUT.step-N (default 1)");
+  add("--publish", o.publish, "DIR", "Write the weights alone to DIR after every step (default off)");
   add("--device", o.device, "NAME", "auto, cpu or cuda (default auto)");
   add("--join-timeout", o.join_timeout_s, "S",
       "Longest wait for the other processes of the run to start (default 300)");

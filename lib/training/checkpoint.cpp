@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "jsonl/json.hpp"
 #include "model/safetensors.hpp"
+#include "training/retention.hpp"
 #include "training/staged_directory.hpp"
 
 namespace leap::training {
@@ -76,11 +77,12 @@ void help_write_optimiser(const AdamW& optimiser) {
 }
 
 void write_state(const fs::path& dir, const State& state) {
-  const Json json = {{"step", state.step},
-                     {"updates", state.updates},
-                     {"cursor", {{"batches", state.batches}, {"iteration", state.iteration}}},
-                     {"records_per_step", state.records_per_step},
-                     {"num_iterations", state.num_iterations}};
+  const Json json = {
+      {"step", state.step},
+      {"updates", state.updates},
+      {"cursor", {{"batches", state.batches}, {"iteration", state.iteration}, {"steps", state.run_steps}}},
+      {"records_per_step", state.records_per_step},
+      {"num_iterations", state.num_iterations}};
   const std::string path = in(dir, kStateFile);
   std::ofstream file(path, std::ios::binary);
   file << jsonl::dump(json) << '\n' << std::flush;
@@ -95,10 +97,19 @@ std::int64_t count(const Json& json, const std::string& path, const char* key) {
   return it->get<std::int64_t>();
 }
 
+StagedDirectory::Retire retire(std::int64_t keep) {
+  return keep > 1 ? StagedDirectory::Retire(retired_path) : StagedDirectory::Retire();
+}
+
 }  // namespace
 
 bool is_checkpoint(const std::string& dir) {
   return fs::exists(in(dir, kStateFile)) && fs::exists(in(dir, kOptimiserFile));
+}
+
+std::int64_t read_step(const std::string& dir) {
+  const std::string path = in(dir, kStateFile);
+  return count(model::read_json_file(path), path, "step");
 }
 
 State read_state(const std::string& dir) {
@@ -113,6 +124,7 @@ State read_state(const std::string& dir) {
   state.updates = count(json, path, "updates");
   state.batches = count(*cursor, path, "batches");
   state.iteration = count(*cursor, path, "iteration");
+  state.run_steps = count(*cursor, path, "steps");
   state.records_per_step = count(json, path, "records_per_step");
   state.num_iterations = count(json, path, "num_iterations");
   const model::SafetensorsReader reader(in(dir, kOptimiserFile));
@@ -147,21 +159,31 @@ void read_optimiser(const std::string& dir, AdamW& optimiser) {
 }
 
 void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
-                      const AdamW& optimiser, const State& state, const Ranks& ranks) {
+                      const AdamW& optimiser, const State& state, const Ranks& ranks, std::int64_t keep) {
   if (ranks.first()) {
-    StagedDirectory staged(out, is_ours);
+    StagedDirectory staged(out, is_ours, retire(keep));
     policy.write(staged.path().string(), source);
     write_optimiser(staged.path(), policy, optimiser, state);
     write_state(staged.path(), state);
     staged.commit();
+    if (keep > 1) retain(out, keep);
   } else {
     help_write_optimiser(optimiser);
   }
   (void)ranks.of_first(0);
 }
 
-void check_writable(const std::string& out) {
-  const StagedDirectory probe(out, is_ours);
+void write_weights(const std::string& out, const std::string& source, const Policy& policy,
+                   const State& state) {
+  StagedDirectory staged(out, is_ours);
+  policy.write(staged.path().string(), source);
+  write_state(staged.path(), state);
+  staged.commit();
+}
+
+void check_writable(const std::string& out, std::int64_t keep) {
+  { const StagedDirectory probe(out, is_ours, retire(keep)); }
+  if (keep > 1 && is_checkpoint(out)) retain(out, keep);
 }
 
 }  // namespace leap::training

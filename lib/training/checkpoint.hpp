@@ -27,6 +27,7 @@ struct State {
   // The cursor: finished batches of this input, and steps done on the next one.
   std::int64_t batches = 0;
   std::int64_t iteration = 0;
+  std::int64_t run_steps = 0;  ///< steps on this input
   // The cursor counts in these, so a resumed run must use the same.
   std::int64_t records_per_step = 0;
   std::int64_t num_iterations = 1;
@@ -38,6 +39,9 @@ struct State {
 /// Has a checkpoint been written to `dir`?
 bool is_checkpoint(const std::string& dir);
 
+/// Its step count. Throws Error.
+std::int64_t read_step(const std::string& dir);
+
 /// Throws Error when `dir` is no checkpoint.
 State read_state(const std::string& dir);
 
@@ -46,11 +50,16 @@ void read_optimiser(const std::string& dir, AdamW& optimiser);
 
 /// Writes the checkpoint to `out`; `source` is the model directory the weights came from (it may be `out`).
 /// All ranks call it; the first one writes, and the others return when the checkpoint is there. Its form does
-/// not depend on their number. Throws Error.
+/// not depend on their number. `keep` checkpoints are kept in all, older ones beside it (retention.hpp).
+/// Throws Error.
 void write_checkpoint(const std::string& out, const std::string& source, const Policy& policy,
-                      const AdamW& optimiser, const State& state, const Ranks& ranks);
+                      const AdamW& optimiser, const State& state, const Ranks& ranks, std::int64_t keep = 1);
 
-/// Can a checkpoint be written to `out`? Throws Error when not.
-void check_writable(const std::string& out);
+/// Writes the weights and the step count alone, for a sampler.
+void write_weights(const std::string& out, const std::string& source, const Policy& policy,
+                   const State& state);
+
+/// Can a checkpoint be written to `out`? Throws Error when not. Finishes what a writer that was killed left.
+void check_writable(const std::string& out, std::int64_t keep = 1);
 
 }  // namespace leap::training

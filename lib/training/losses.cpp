@@ -40,6 +40,8 @@ void note_ratio(const LossOptions& options, const at::Tensor& ratio, const at::T
 at::Tensor policy_terms(const LossOptions& options, const Tokens& t, TokenStats& stats) {
   if (options.loss == Loss::kSft) return -t.logprob;
   at::Tensor log_ratio = t.logprob - t.old;
+  const at::Tensor moved = log_ratio.detach().clamp_max(kLargeLogRatio).to(at::kDouble);
+  stats.moved_sum += (moved.exp() - 1 - moved).sum().item<double>();
   if (options.loss == Loss::kGspo) log_ratio = sequence_mean(log_ratio, t.lengths);
   // Where a bound on the ratio holds, an overflow beyond it must not reach the gradient as 0 * infinity.
   const at::Tensor bounded = log_ratio.clamp_max(kLargeLogRatio);
@@ -67,6 +69,7 @@ void TokenStats::add(const TokenStats& other) {
   clipped_high += other.clipped_high;
   kl_sum += other.kl_sum;
   entropy_sum += other.entropy_sum;
+  moved_sum += other.moved_sum;
 }
 
 std::vector<double> token_factors(Loss loss, const std::vector<std::int64_t>& lengths, double max_length) {

@@ -39,6 +39,7 @@ struct TokenStats {
   double ratio_sum = 0, ratio_min = 0, ratio_max = 0;
   std::int64_t clipped_low = 0, clipped_high = 0;
   double kl_sum = 0, entropy_sum = 0;
+  double moved_sum = 0;  ///< (rho - 1) - log rho: how far the policy is from the old one
 
   void add(const TokenStats& other);
 };

@@ -68,6 +68,7 @@ struct TrainerOptions {
   double max_completion_length = 0;  ///< dr_grpo's constant; 0: the largest recorded max_tokens, else 1024
   bool record_reference = true;      ///< a batch whose actions all have ref_logprobs needs no reference model
   bool recompute_old = false;        ///< old log-probs are the trainer's own before the batch's first step
+  double target_kl = 0;              ///< steps on a batch end when the policy has moved so far; 0: never
   double is_cap = 2.0;               ///< with recompute_old: cap of the factor trainer / sampler
   std::int64_t tokens_per_batch = 2048;  ///< most tokens in one forward pass
   at::ScalarType compute = at::kFloat;   ///< of activations and products; weights and moments are fp32
@@ -90,6 +91,8 @@ struct UpdateOptions {
   std::int64_t max_steps = 0;         ///< of this run, resumed parts included; 0: no limit
   std::int64_t save_steps =
       20;  ///< a checkpoint every so many steps, besides the one at the end; 0: only that
+  std::int64_t save_total_limit = 1;  ///< checkpoints kept, the newest included
+  std::string publish;                ///< the weights alone are written here after every step
   std::int64_t seed = 0;
   bool keep_going = false;
   Placement place;              ///< among the processes of this run

@@ -32,18 +32,18 @@ void sync(const fs::path& path) {
   throw Error("cannot write " + path.string() + ": " + error.message());
 }
 
-/// The directory a symbolic link names, without a slash at its end.
-fs::path resolved(const fs::path& target) {
+}  // namespace
+
+fs::path real_target(const fs::path& target) {
   std::error_code error;
   fs::path path = fs::weakly_canonical(fs::absolute(target), error);
   if (error) fail(target, error);
   return path.has_filename() ? path : path.parent_path();
 }
 
-}  // namespace
-
-StagedDirectory::StagedDirectory(const fs::path& target, std::function<bool(const std::string& name)> owned)
-    : target_(resolved(target)), owned_(std::move(owned)) {
+StagedDirectory::StagedDirectory(const fs::path& target, std::function<bool(const std::string& name)> owned,
+                                 Retire retire)
+    : target_(real_target(target)), owned_(std::move(owned)), retire_(std::move(retire)) {
   staged_ = target_.parent_path() / ('.' + target_.filename().string() + ".staged");
   previous_ = target_.parent_path() / ('.' + target_.filename().string() + ".previous");
   std::error_code error;
@@ -51,7 +51,7 @@ StagedDirectory::StagedDirectory(const fs::path& target, std::function<bool(cons
   if (error) fail(target_.parent_path(), error);
   if (!fs::exists(target_) && fs::exists(previous_)) fs::rename(previous_, target_, error);
   if (error) fail(target_, error);
-  retire();
+  clear();
   fs::create_directory(staged_, error);
   if (error) fail(staged_, error);
 }
@@ -78,11 +78,11 @@ void StagedDirectory::commit() {
   }
   committed_ = true;
   sync(target_.parent_path());
-  retire();
+  clear();
 }
 
 /// `staged_` now is an earlier directory, or one that was never finished.
-void StagedDirectory::retire() {
+void StagedDirectory::clear() {
   std::error_code error;
   if (!fs::exists(staged_)) return;
   for (const auto& entry : fs::directory_iterator(staged_)) {
@@ -91,7 +91,12 @@ void StagedDirectory::retire() {
     fs::rename(entry.path(), kept, error);
     if (error) fail(kept, error);
   }
-  fs::remove_all(staged_, error);
+  const fs::path kept = retire_ ? retire_(target_, staged_) : fs::path();
+  if (!kept.empty()) {
+    fs::rename(staged_, kept, error);
+  } else {
+    fs::remove_all(staged_, error);
+  }
   if (error) fail(staged_, error);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <numeric>
 #include <utility>
 
@@ -39,9 +40,14 @@ class Clock {
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
+  /// Of all threads of the process.
+  double cpu_seconds() const {
+    return static_cast<double>(std::clock() - cpu_start_) / static_cast<double>(CLOCKS_PER_SEC);
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t cpu_start_ = std::clock();
 };
 
 }  // namespace
@@ -352,16 +358,24 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
                     "look at the log-probs of the records, or bound the ratio with --delta");
   }
   const double forward_s = clock.seconds();
-  if (options_.max_grad_norm > 0) optimiser_.clip(norm, options_.max_grad_norm);
-  optimiser_.step(rate, updates + 1);
+  const double moved =
+      pass.stats.tokens > 0 ? pass.stats.moved_sum / static_cast<double>(pass.stats.tokens) : 0;
+  const bool too_far = options_.target_kl > 0 && batch.iteration > 0 && moved > options_.target_kl;
+  if (!too_far) {
+    if (options_.max_grad_norm > 0) optimiser_.clip(norm, options_.max_grad_norm);
+    optimiser_.step(rate, updates + 1);
+  }
   optimiser_.zero_grad();
+  ++batch.iteration;
 
   metrics["loss"] = pass.loss;
   metrics["grad_norm"] = norm;
+  if (too_far) metrics["skipped"] = metrics["kl_stop"] = true;
   const TokenStats& stats = pass.stats;
   if (stats.tokens > 0) {
     const auto n = static_cast<double>(stats.tokens);
     if (options_.loss.loss != Loss::kSft) {
+      metrics["approx_kl"] = moved;
       metrics["ratio_min"] = stats.ratio_min;
       metrics["ratio_mean"] = stats.ratio_sum / n;
       metrics["ratio_max"] = stats.ratio_max;
@@ -386,6 +400,7 @@ Json Trainer::step(Batch& batch, std::int64_t step, std::int64_t updates) {
   if (oldest >= 0) metrics["weight_version"] = oldest;
   const double seconds = clock.seconds();
   metrics["measured"] = {{"seconds", seconds},
+                         {"cpu_s", clock.cpu_seconds()},
                          {"forward_backward_s", forward_s},
                          {"optimiser_s", seconds - forward_s},
                          {"tokens_per_s", static_cast<double>(forwarded) / std::max(seconds, 1e-9)}};

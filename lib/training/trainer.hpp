@@ -22,6 +22,7 @@ namespace leap::training {
 /// The actions of some records, for one or more steps.
 struct Batch {
   std::vector<Action> actions;
+  std::int64_t iteration = 0;  ///< steps done on it
   /// By action, filled by the batch's first step where the record's log-probs do not serve: the trainer's
   /// own.
   std::vector<std::vector<float>> old;
@@ -45,7 +46,8 @@ class Trainer {
 
   /// One optimiser step on `batch`: number `step` of the run, of which `updates` so far changed the weights.
   /// Returns the step's metrics. A batch without an unmasked token changes nothing and is reported as
-  /// skipped. Throws NotFinite.
+  /// skipped, and so is a second or later step on a batch that finds the policy beyond target_kl from the old
+  /// one (`kl_stop`): no more steps are to be done on that batch. Throws NotFinite.
   Json step(Batch& batch, std::int64_t step, std::int64_t updates);
 
   AdamW& optimiser() { return optimiser_; }

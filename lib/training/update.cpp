@@ -18,6 +18,7 @@
 #include "training/batch_wire.hpp"
 #include "training/checkpoint.hpp"
 #include "training/ranks.hpp"
+#include "training/retention.hpp"
 #include "training/staged_directory.hpp"
 #include "training/text_encoder.hpp"
 #include "training/trainer.hpp"
@@ -56,6 +57,10 @@ UpdateOptions checked(UpdateOptions options) {
   require(options.num_iterations >= 1, "--num-iterations must be at least 1");
   require(options.max_steps >= 0 && options.save_steps >= 0,
           "--max-steps and --save-steps must not be negative");
+  require(options.save_total_limit >= 1, "--save-total-limit must be at least 1: the checkpoint itself");
+  require(t.target_kl >= 0, "--target-kl must not be negative");
+  require(t.target_kl == 0 || !options.actions.sft,
+          "--target-kl needs log-probs to compare with; sft has none");
   require(t.tokens_per_batch >= 1, "--tokens-per-batch must be at least 1");
   require(std::isfinite(t.rate.lr) && t.rate.lr >= 0 && t.rate.warmup_steps >= 0,
           "--lr and --warmup-steps must be numbers that are not negative");
@@ -171,6 +176,7 @@ class Run {
     const std::string reason = ranks_.of_first(error);
     save();
     if (signal != 0) request_interrupt(signal);
+    if (signal == 0 && reason.empty()) publish();
     if (error.empty() && !reason.empty()) throw Error("rank 0 went away: " + reason);
   }
 
@@ -222,12 +228,27 @@ class Run {
               source_ + " was trained with --records-per-step " + std::to_string(state_.records_per_step) +
                   " --num-iterations " + std::to_string(state_.num_iterations) + "; resume it with the same");
     } else {
-      state_.batches = state_.iteration = 0;
+      state_.batches = state_.iteration = state_.run_steps = 0;
       state_.old.clear();
     }
     state_.records_per_step = options_.records_per_step;
     state_.num_iterations = options_.num_iterations;
-    if (ranks_.first()) check_writable(options_.out);
+    if (ranks_.first()) check_outputs(resumes);
+  }
+
+  void check_outputs(bool resumes) {
+    if (options_.save_total_limit > 1) check_link(options_.out);
+    check_writable(options_.out, options_.save_total_limit);
+    const std::string& dir = options_.publish;
+    if (dir.empty()) return;
+    require(!is_occupied(dir) || (fs::exists(dir + "/leap_state.json") && !is_checkpoint(dir)),
+            "--publish " + dir + " is there and holds something else");
+    for (const std::string& other : {options_.out, options_.model, options_.resume, options_.continued}) {
+      require(other.empty() || real_target(dir) != real_target(other),
+              "--publish " + dir + " is used otherwise; name another directory");
+    }
+    check_writable(dir);
+    if (resumes && is_occupied(dir)) published_ = read_step(dir);
   }
 
   void read() {
@@ -299,13 +320,15 @@ class Run {
   void steps(Batch batch, const RewardStats& rewards, std::int64_t records) {
     in_step_ = !ranks_.alone();
     batch.old = state_.old;
+    batch.iteration = state_.iteration;
     load();
     bool stop = false;
     do {
       Json metrics = trainer_->step(batch, state_.step + 1, state_.updates);
       ++state_.step;
+      ++state_.run_steps;
       if (!metrics.contains("skipped")) ++state_.updates;
-      if (++state_.iteration == options_.num_iterations) {
+      if (++state_.iteration == options_.num_iterations || metrics.contains("kl_stop")) {
         state_.iteration = 0;
         ++state_.batches;
       }
@@ -314,6 +337,7 @@ class Run {
       unsaved_ = true;
       // Saved first: who reads the metrics finds the weights.
       if (options_.save_steps > 0 && state_.step % options_.save_steps == 0) save();
+      publish();
       if (ranks_.first()) report_step(std::move(metrics), rewards, records);
       stop = ranks_.of_first(stopped() ? 1 : 0) != 0;
     } while (state_.iteration > 0 && !stop);
@@ -335,7 +359,15 @@ class Run {
   void save() {
     if (!std::exchange(unsaved_, false)) return;
     load();
-    write_checkpoint(options_.out, source_, *policy_, trainer_->optimiser(), state_, ranks_);
+    write_checkpoint(options_.out, source_, *policy_, trainer_->optimiser(), state_, ranks_,
+                     options_.save_total_limit);
+  }
+
+  void publish() {
+    if (options_.publish.empty() || ranks_.of_first(published_ == state_.step ? 1 : 0) != 0) return;
+    load();
+    if (ranks_.first()) write_weights(options_.publish, source_, *policy_, state_);
+    published_ = state_.step;
   }
 
   void load() {
@@ -366,10 +398,7 @@ class Run {
                                             ranks_.device(model::parse_device(options_.device)));
   }
 
-  bool finished() const {
-    const std::int64_t done = state_.batches * options_.num_iterations + state_.iteration;
-    return options_.max_steps > 0 && done >= options_.max_steps;
-  }
+  bool finished() const { return options_.max_steps > 0 && state_.run_steps >= options_.max_steps; }
   bool stopped() const { return finished() || interrupted() != 0; }
 
   UpdateOptions options_;
@@ -391,7 +420,8 @@ class Run {
   std::int64_t records_ = 0;
   std::int64_t seen_ = 0;  // batches read, those of earlier processes included
   bool unsaved_ = false;
-  bool in_step_ = false;  // with other ranks, from the batch to its last step's end
+  bool in_step_ = false;         // with other ranks, from the batch to its last step's end
+  std::int64_t published_ = -1;  // step of the published weights
   std::string note_;
 };
 

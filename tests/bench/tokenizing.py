@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Megabytes of source code a second that leap-sample --tokenize and the tokenizers package encode on one core, in one run.
 
-Usage: tokenize.py LEAP_SAMPLE MODEL. Run it with a Python that has tokenizers. Each side is timed for a part of the text
+Usage: tokenizing.py LEAP_SAMPLE MODEL. Run it with a Python that has tokenizers. Each side is timed for a part of the text
 and for all of it, and the difference counts, so that loading does not; ours reads and writes its lines as well.
 """
 import json
