@@ -180,12 +180,12 @@ def attacked():
         made = dict(name="hostile %d" % i, functions={"f": ["def f():\n    return 1", code, "def f():\n    return 2 - 1"], "g": ["def g(x):\n    return int(x) + 1"] * 2},
                     main="print(g(f()))", inputs=["", "x"])
         lines.append(record(made, [b"2", b"2"]))
-    for mode in ("auto", "tree", "run"):
-        for line, got in zip(lines, recombine(lines, "--outcomes", "--mode", mode, "-j2")):
+    for mode, sandbox in (("auto", "auto"), ("tree", "auto"), ("run", "auto"), ("auto", "landlock"), ("run", "landlock")):
+        for line, got in zip(lines, recombine(lines, "--outcomes", "--mode", mode, "--sandbox", sandbox, "-j2")):
             for box in got["boxes"]:
                 if box["choice"][0] != 1 and box["outcomes"] != "PP":
                     bad += 1
-                    print("%s beside %s: %s" % (mode, line["id"], box))
+                    print("%s, %s beside %s: %s" % (mode, sandbox, line["id"], box))
     return bad
 
 
@@ -200,8 +200,11 @@ def main():
     records = [record(hazard, wants) for hazard, (_, wants) in zip(hazards, known)]
     bad = 0 if names else attacked()
     used = {}
-    for flags in (["--outcomes", "--mode", "auto", "-j1"], ["--outcomes", "--mode", "run", "-j2"], ["--outcomes", "--mode", "tree", "-j2"], ["--mode", "auto", "-j2"]):
-        for hazard, (truth, _), got in zip(hazards, known, recombine(records, *flags)):
+    some = slice(0, None, 1 if names else 3)
+    without = ["--outcomes", "--sandbox", "landlock", "-j2"]
+    for flags in (without, ["--outcomes", "--mode", "auto", "-j1"], ["--outcomes", "--mode", "run", "-j2"], ["--outcomes", "--mode", "tree", "-j2"], ["--mode", "auto", "-j2"]):
+        part = some if flags is without else slice(None)
+        for hazard, (truth, _), got in zip(hazards[part], known[part], recombine(records[part], *flags)):
             used.setdefault(" ".join(flags[:-1]), []).append(got["mode"])
             loose = str.maketrans("WE", "XX") if hazard.get("entry") else {}
             for choice, letters in outcomes(hazard, got).items():

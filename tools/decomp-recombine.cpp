@@ -57,8 +57,11 @@ int main(int argc, char** argv) {
       ->group(group);
   cli::add_choice<sandbox::Mode>(
       flags, "--sandbox", options.engine.sandbox,
-      {{"auto", sandbox::Mode::kAuto}, {"bwrap", sandbox::Mode::kBwrap}, {"none", sandbox::Mode::kNone}},
-      "auto, bwrap, or none: limits alone, only for code that you trust (default auto)")
+      {{"auto", sandbox::Mode::kAuto},
+       {"bwrap", sandbox::Mode::kBwrap},
+       {"landlock", sandbox::Mode::kLandlock},
+       {"none", sandbox::Mode::kNone}},
+      "auto, bwrap, landlock, or none: limits alone, only for code that you trust (default auto)")
       ->group(group);
 
   group = "Rewards";

@@ -16,8 +16,11 @@ int main(int argc, char** argv) {
                  "Rollouts that define the same functions become decompositions where a record has none");
   cli::add_choice<sandbox::Mode>(
       flags, "--sandbox", options.sandbox,
-      {{"auto", sandbox::Mode::kAuto}, {"bwrap", sandbox::Mode::kBwrap}, {"none", sandbox::Mode::kNone}},
-      "Where completions are parsed: auto, bwrap, or none: limits alone (default auto)");
+      {{"auto", sandbox::Mode::kAuto},
+       {"bwrap", sandbox::Mode::kBwrap},
+       {"landlock", sandbox::Mode::kLandlock},
+       {"none", sandbox::Mode::kNone}},
+      "Where completions are parsed: auto, bwrap, landlock, or none: limits alone (default auto)");
   cli::add_stream_options(tool, stream, cli::Kind::kSlow);
   return tool.run(argc, argv, [&] { decomp::split_lines(tool, stream, options); });
 }

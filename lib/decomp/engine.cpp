@@ -270,12 +270,15 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
   if (out.wanted < out.programs) sample = balanced_sample(sizes, out.wanted, key);
 
   Work work{decomposition, judge, out, Clock::now(), options_.budget_s, {}, nullptr, {}};
-  if (judge.plain()) {
+  const bool by_workers = judge.plain() && sandbox::has_inside(options_.sandbox);
+  if (by_workers) {
     work.worker = workers_.take();
     work.sources = work.worker->load(decomposition, judge.entry(), judge.limits(), judge.inputs());
     Mode mode = options_.mode == Mode::kAuto ? Mode::kTrie : options_.mode;
     if (mode == Mode::kTrie && !work.sources.trie.empty()) mode = Mode::kTree, out.why = work.sources.trie;
     if (mode == Mode::kTree && !work.sources.tree.empty()) mode = Mode::kRun, out.why = work.sources.tree;
+    if (mode == Mode::kTree && sandbox::resolve(options_.sandbox) == sandbox::Mode::kLandlock)
+      mode = Mode::kRun, out.why = "a tree of forks needs namespaces";
     if (!work.sources.whole.empty()) out.why = work.sources.whole;
     start_parts(work, sample);
     out.mode = mode == Mode::kTrie ? "trie" : mode == Mode::kTree ? "tree" : "run";
@@ -295,6 +298,7 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
     if (judge.native()) {
       by_binaries(work, sample, options_.mode, key);
     } else {
+      if (judge.plain()) out.why = "workers need namespaces, or root that gives each a user of its own";
       start_parts(work, sample);
       by_verifier(work);
     }
@@ -302,9 +306,9 @@ Recombination Engine::Impl::evaluate(const Decomposition& decomposition, const J
 
   // A winner counts when a sandbox that ran none of the others says so too.
   gather(work, sizes, sample);
-  const bool confirms = judge.plain() || judge.native();
+  const bool confirms = by_workers || judge.native();
   for (int tries = 0; confirms && out.solved > 0 && !confirmed(work, task, out.best); ++tries) {
-    if (judge.plain() && out.mode != "run" && !work.spent) {
+    if (by_workers && out.mode != "run" && !work.spent) {
       out.mode = "run";
       out.why = "a winner did not pass by itself";
       start_parts(work, sample);

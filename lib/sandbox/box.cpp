@@ -230,20 +230,6 @@ std::string python_bytes(std::string_view bytes) {
 
 std::atomic<int> nobody_works{-1};  ///< -1: not tried
 
-/// Two seconds to leave by itself.
-void wait_or_kill(pid_t pid) {
-  int status = 0;
-  const auto deadline = Clock::now() + std::chrono::seconds(2);
-  for (int sleep_us = 200; waitpid(pid, &status, WNOHANG) == 0; sleep_us = std::min(sleep_us * 2, 20000)) {
-    if (Clock::now() > deadline) {
-      kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
-      return;
-    }
-    usleep(static_cast<useconds_t>(sleep_us));
-  }
-}
-
 std::mutex choice_mutex;
 Mode choice = Mode::kAuto;  ///< what `auto` has become
 
@@ -259,6 +245,11 @@ bool has_ids(const char* map) {
   while (file >> inside >> outside >> count)
     if (inside <= kFirstUser && inside + count >= kFirstUser + kPids) return true;
   return false;
+}
+
+/// May each sandbox without namespaces be a user of its own?
+bool may_own_users() {
+  return geteuid() == 0 && has_ids("/proc/self/uid_map") && has_ids("/proc/self/gid_map");
 }
 
 /// Kills what is left of a session whose leader, our child, has died but was not reaped: until then the
@@ -283,6 +274,23 @@ void end_session(pid_t leader) {
       found = kill(pid, SIGKILL) == 0 || found;
     }
   }
+}
+
+/// At the end of its socket a sandbox's first process ends its children and leaves. It is given two seconds,
+/// unless `at_once`; children outlive one that was killed where there is no pid namespace.
+void end_first_process(pid_t pid, bool at_once, bool contained) {
+  if (at_once) kill(pid, SIGKILL);
+  siginfo_t info{};
+  const auto deadline = Clock::now() + std::chrono::seconds(2);
+  for (int sleep_us = 200;
+       waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+       sleep_us = std::min(sleep_us * 2, 20000)) {
+    if (Clock::now() > deadline) kill(pid, SIGKILL);
+    usleep(static_cast<useconds_t>(sleep_us));
+  }
+  if (!contained && (info.si_code != CLD_EXITED || info.si_status != 0)) end_session(pid);
+  int status = 0;
+  waitpid(pid, &status, 0);
 }
 
 /// Also directories that a program has closed to its own user.
@@ -391,7 +399,7 @@ bool Box::open_landlock(const Settings& settings, std::string& trouble) {
     make_work_dir();
     ChildFilter needs;
     needs.namespaces = false;
-    needs.own_user = geteuid() == 0 && has_ids("/proc/self/uid_map") && has_ids("/proc/self/gid_map");
+    needs.own_user = may_own_users();
     needs.landlock_abi = landlock_abi();
     user_ = needs.own_user ? kFirstUser : geteuid() == 0 ? kNobody : 0;
     const Fd rules(landlock_rules(work_dir_, false)), own_rules(landlock_rules(work_dir_, true));
@@ -470,22 +478,7 @@ void Box::end(bool at_once) {
   control_ = -1;
   running_ = false;
   waiting_.clear();
-  if (pid_ > 0) {
-    // At the end of its control socket the supervisor ends all children and leaves.
-    if (at_once) kill(pid_, SIGKILL);
-    siginfo_t info{};
-    const auto deadline = Clock::now() + std::chrono::seconds(2);
-    for (int sleep_us = 200;
-         waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
-         sleep_us = std::min(sleep_us * 2, 20000)) {
-      if (Clock::now() > deadline) kill(pid_, SIGKILL);
-      usleep(static_cast<useconds_t>(sleep_us));
-    }
-    // Without a pid namespace children outlive a supervisor that was killed.
-    if (mode_ != Mode::kBwrap && (info.si_code != CLD_EXITED || info.si_status != 0)) end_session(pid_);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-  }
+  if (pid_ > 0) end_first_process(pid_, at_once, mode_ == Mode::kBwrap);
   pid_ = -1;
   if (!work_dir_.empty()) remove_tree(work_dir_);
   work_dir_.clear();
@@ -679,6 +672,46 @@ void check(Mode mode) {
 
 namespace {
 
+/// Waits for the first byte of the program's greeting; false where it ended.
+bool greets(int control) {
+  pollfd wait{control, POLLIN, 0};
+  char first = 0;
+  int ready = 0;
+  do {
+    ready = poll(&wait, 1, 30000);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0 && recv(control, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+Inside start_confined(int file, int tmp_mb) {
+  Inside inside;
+  inside.work_dir = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
+  if (!mkdtemp(inside.work_dir.data())) throw_errno(inside.work_dir);
+  const Fd stderr_fd = memory_file("");
+  try {
+    ChildFilter needs;
+    needs.namespaces = false;
+    needs.landlock_abi = landlock_abi();
+    const Fd rules(landlock_rules(inside.work_dir, false)), own_rules(landlock_rules(inside.work_dir, true));
+    const Fd children = memory_file(filter_for_children(needs)), own = memory_file(filter_for_all());
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+    inside.control = ends[0];
+    const Fd other(ends[1]);
+    inside.pid =
+        spawn({"/proc/self/fd/5", "2", inside.work_dir, std::to_string(kFirstUser),
+               std::to_string(static_cast<long>(tmp_mb) << 10)},
+              {other.get(), children.get(), file, rules.get(), own.get(), own_rules.get()}, stderr_fd.get());
+  } catch (const Error&) {
+    end_inside(inside);
+    throw;
+  }
+  if (greets(inside.control)) return inside;
+  end_inside(inside);
+  const std::string trouble = shorten(strip(content_of(stderr_fd.get())), 300);
+  throw Error("no sandbox: " + (trouble.empty() ? "the program does not answer" : trouble));
+}
+
 Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) {
   const bool contained = mode != Mode::kNone, root = geteuid() == 0;
   std::string trouble;
@@ -702,14 +735,7 @@ Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) 
       continue;
     }
     other.reset();
-    // Its greeting, or the end of its socket.
-    pollfd wait{control.get(), POLLIN, 0};
-    char first = 0;
-    int ready = 0;
-    do {
-      ready = poll(&wait, 1, 30000);
-    } while (ready < 0 && errno == EINTR);
-    if (ready > 0 && recv(control.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1) {
+    if (greets(control.get())) {
       if (as_nobody) nobody_works = 1;
       inside.control = control.release();
       return inside;
@@ -726,6 +752,7 @@ Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) 
 Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
   const Fd file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) throw_errno(program);
+  if (resolve(mode) == Mode::kLandlock) return start_confined(file.get(), tmp_mb);
   return start_file(mode, file.get(), mode == Mode::kNone ? "0" : "1", tmp_mb);
 }
 
@@ -740,8 +767,13 @@ Inside start_inside(Mode mode, const Image& program, int tmp_mb) {
 
 void end_inside(Inside& inside) {
   if (inside.control >= 0) close(inside.control);
-  if (inside.pid > 0) wait_or_kill(inside.pid);
+  if (inside.pid > 0) end_first_process(inside.pid, false, inside.work_dir.empty());
+  if (!inside.work_dir.empty()) remove_tree(inside.work_dir);
   inside = {};
+}
+
+bool has_inside(Mode mode) {
+  return resolve(mode) != Mode::kLandlock || may_own_users();
 }
 
 }  // namespace leap::sandbox

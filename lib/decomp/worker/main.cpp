@@ -2,7 +2,8 @@
 /// It never runs a program's code itself: programs are forks of it, and it says how they ended.
 ///
 /// argv: 1 or 0, in a pid namespace of its own or not. fd 3: the engine's socket, fd 4: the children's
-/// filter.
+/// filter. Or 2, a directory, a user and the kB that a program may leave there: without namespaces, confined
+/// by Landlock; fd 6: the children's rules, 7 and 8: its own filter and rules.
 #include "program.hpp"
 // after Python.h
 #include <poll.h>
@@ -18,6 +19,10 @@
 #include "process.hpp"
 #include "tree.hpp"
 #include "trie.hpp"
+
+extern "C" {
+#include "sandbox/confined.h"
+}
 
 namespace leap::decomp {
 
@@ -299,12 +304,33 @@ class Worker {
 }  // namespace
 }  // namespace leap::decomp
 
-int main(int argc, char** argv) {
-  // The filter must be read before its fd is closed with the others.
-  std::string filter;
+namespace {
+
+std::string content_of(int fd) {
+  std::string out;
   char buffer[4096];
-  for (ssize_t n; (n = read(4, buffer, sizeof buffer)) > 0;)
-    filter.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) out.append(buffer, static_cast<std::size_t>(n));
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The filters must be read before their fds are closed with the others.
+  const std::string filter = content_of(4);
+  if (argc > 4 && argv[1][0] == '2') {
+    const std::string own = content_of(7);
+    leap::decomp::work_dir = argv[2];
+    const char* trouble = leap_confine(argv[2], static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10)),
+                                       true, own.data(), own.size(), std::atol(argv[4]), 8);
+    if (trouble) {
+      std::fprintf(stderr, "%s\n", trouble);
+      return 1;
+    }
+    if (chdir(argv[2]) != 0) return 1;
+    setenv("HOME", argv[2], 1);
+    setenv("TMPDIR", argv[2], 1);
+  }
   static std::optional<leap::decomp::Worker> worker;
   worker.emplace(argc > 1 && argv[1][0] == '1');
   worker->set_filter(filter);

@@ -20,10 +20,14 @@
 #include <cstdlib>
 #include <new>
 
+extern "C" {
+#include "sandbox/confined.h"
+}
+
 namespace leap::decomp {
 namespace {
 
-constexpr int kControl = 3;
+constexpr int kControl = 3, kRules = 6;  // the second one where children are confined
 
 double now() {
   timespec t{};
@@ -56,13 +60,23 @@ void lower(__rlimit_resource what, rlim_t soft, rlim_t hard) {
 /// CPU seconds and resident kB of all processes but ours and `pid`.
 void others(pid_t pid, double& cpu_s, long& rss_kb) {
   cpu_s = 0, rss_kb = 0;
+  auto add = [&](pid_t other) {
+    cpu_s += Processes::cpu_of(other);
+    rss_kb += statm_kb(("/proc/" + std::to_string(other) + "/statm").c_str(), true);
+  };
+  if (leap_confinement.on) {
+    pid_t pids[512];
+    const int count = leap_tree(pids, 512);
+    for (int i = 0; i < count; ++i)
+      if (pids[i] != pid) add(pids[i]);
+    return;
+  }
   DIR* proc = opendir("/proc");
   if (!proc) return;
   while (const dirent* entry = readdir(proc)) {
     const pid_t other = std::atoi(entry->d_name);
     if (other <= 1 || other == pid || other == getpid()) continue;
-    cpu_s += Processes::cpu_of(other);
-    rss_kb += statm_kb(("/proc/" + std::to_string(other) + "/statm").c_str(), true);
+    add(other);
   }
   closedir(proc);
 }
@@ -104,7 +118,8 @@ Processes::Processes(bool contained) : contained_(contained) {
   dup2(reopened(in, O_RDONLY), 0);
   dup2(reopened(out, O_WRONLY), 1);
   dup2(null, 2);
-  for (int fd = 4; fd < 200; ++fd) close(fd);
+  for (int fd = 4; fd < 200; ++fd)
+    if (!leap_confinement.on || fd != kRules) close(fd);
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) _exit(3);
   shared_ = new (page) Shared{};
@@ -118,7 +133,8 @@ Processes::Processes(bool contained) : contained_(contained) {
 bool Processes::filter(const std::string& program) {
   base_kb_ = statm_kb("/proc/self/statm", false);
   prctl(PR_SET_DUMPABLE, 0);
-  if (program.empty()) return true;
+  if (leap_confinement.on) filter_ = program;
+  if (program.empty() || leap_confinement.on) return true;
   sock_fprog loaded{static_cast<unsigned short>(program.size() / sizeof(sock_filter)),
                     reinterpret_cast<sock_filter*>(const_cast<char*>(program.data()))};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
@@ -166,7 +182,10 @@ std::string Processes::result() const {
 }
 
 void Processes::enter(const Limits& limits, int keep_fd) {
-  setsid();
+  if (leap_confinement.on)
+    leap_confine_child();
+  else
+    setsid();
   prctl(PR_SET_DUMPABLE, 1);
   if (keep_fd >= 0) dup2(keep_fd, kControl);
   syscall(SYS_close_range, keep_fd >= 0 ? kControl + 1 : kControl, ~0U, 0);
@@ -180,9 +199,20 @@ void Processes::enter(const Limits& limits, int keep_fd) {
   lower(RLIMIT_NPROC, static_cast<rlim_t>(limits.processes), static_cast<rlim_t>(limits.processes));
   const auto memory = static_cast<rlim_t>(limits.memory_kb + base_kb_) << 10;
   lower(RLIMIT_AS, memory, memory);
+  if (!filter_.empty()) {
+    const sock_fprog loaded{static_cast<unsigned short>(filter_.size() / sizeof(sock_filter)),
+                            reinterpret_cast<sock_filter*>(filter_.data())};
+    if (!leap_load_filter(&loaded, -1)) _exit(126);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void Processes::end(pid_t pid, int& status, rusage& usage) {
+  // The group is the whole tree, and the number is nobody else's until its leader is reaped.
+  kill(leap_confinement.on ? -pid : pid, SIGKILL);
+  wait4(pid, &status, 0, &usage);
 }
 
 double Processes::cpu_of(pid_t pid) {
@@ -207,7 +237,10 @@ double Processes::end_all() {
     } else if (FILE* file =
                    std::fopen(("/proc/self/task/" + std::to_string(getpid()) + "/children").c_str(), "r")) {
       int child = 0;
-      while (std::fscanf(file, "%d", &child) == 1) kill(child, SIGKILL);
+      while (std::fscanf(file, "%d", &child) == 1) {
+        if (leap_confinement.on) kill(-child, SIGKILL);
+        kill(child, SIGKILL);
+      }
       std::fclose(file);
     }
     if (wait4(-1, nullptr, 0, &usage) > 0) cpu_s += seconds(usage.ru_utime) + seconds(usage.ru_stime);
@@ -217,6 +250,7 @@ double Processes::end_all() {
 }
 
 bool Processes::clean() {
+  if (leap_confinement.on) return empty_directory(work_dir, 0);
   return !contained_ || (empty_directory("/tmp", 0) && empty_directory("/dev/shm", 0));
 }
 
@@ -242,15 +276,23 @@ Ran Processes::run(const Limits& limits, const std::function<void(Shared&, int)>
   bool ended = false, stopped = false;
   long peak_kb = 0;
   double tick_s = 0.002;
+  auto has_ended = [&] {
+    if (!leap_confinement.on) return wait4(pid, &status, WNOHANG, &usage) == pid;
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid)
+      return false;
+    end(pid, status, usage);
+    return true;
+  };
   while (!ended) {
-    ended = wait4(pid, &status, WNOHANG, &usage) == pid;
+    ended = has_ended();
     if (ended) break;
     const double left = std::max(0.0005, std::min({tick_s, begin + limits.wall_s - now(),
                                                    std::max(0.002, (limits.cpu_s - cpu_of(pid)) / 2)}));
     const timespec wait{static_cast<time_t>(left),
                         static_cast<long>((left - static_cast<double>(static_cast<time_t>(left))) * 1e9)};
     if (sigtimedwait(&child, nullptr, &wait) == SIGCHLD) {
-      ended = wait4(pid, &status, WNOHANG, &usage) == pid;
+      ended = has_ended();
       if (ended) break;
       // Another's end: looked at anew at the next tick.
     }
@@ -267,13 +309,13 @@ Ran Processes::run(const Limits& limits, const std::function<void(Shared&, int)>
       out.end = RunEnd::kWall;
     else if (rss_kb > limits.memory_kb + base_kb_)
       out.end = RunEnd::kMemory;
-    else if (output_size() > limits.output_kb << 10)
+    else if (output_size() > limits.output_kb << 10 ||
+             (leap_confinement.on && leap_too_full(work_dir.c_str())))
       out.end = RunEnd::kOutput;
     else
       stopped = false;
     if (stopped) {
-      kill(pid, SIGKILL);
-      wait4(pid, &status, 0, &usage);
+      end(pid, status, usage);
       break;
     }
   }

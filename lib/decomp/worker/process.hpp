@@ -1,6 +1,7 @@
 /// Children of the worker: one at a time, under limits, and nothing of them stays.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -22,6 +23,7 @@ struct Ran {
 class Processes {
  public:
   /// `contained`: the first process of a pid namespace. Makes fds 0, 1 and 2, so it comes before Python.
+  /// Where this process has confined itself (sandbox/confined.h), children are confined too.
   explicit Processes(bool contained);
   /// The children's system call filter, from now on for the worker too; an empty one is none.
   bool filter(const std::string& program);
@@ -51,12 +53,15 @@ class Processes {
 
  private:
   void enter(const Limits& limits, int keep_fd);
+  /// Ends a child that may have ended, and reaps it.
+  void end(pid_t pid, int& status, rusage& usage);
 
   bool contained_;
   int input_fd_ = -1, output_fd_ = -1, result_fd_ = -1;
   long base_kb_ = 0;
   double cpu_s_ = 0;
   Shared* shared_ = nullptr;
+  std::string filter_;  ///< that children load themselves
 };
 
 }  // namespace leap::decomp

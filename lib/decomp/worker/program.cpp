@@ -35,7 +35,7 @@ std::string bytes_of(PyObject* dict, const char* name) {
 PyObject* code_of(const std::string& bytes, const std::string& text) {
   if (bytes.empty()) return nullptr;
   PyObject* code = bytes == "="
-                       ? Py_CompileString(text.c_str(), "/tmp/prog.py", Py_file_input)
+                       ? Py_CompileString(text.c_str(), (work_dir + "/prog.py").c_str(), Py_file_input)
                        : PyMarshal_ReadObjectFromString(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
   if (code && !PyCode_Check(code)) Py_CLEAR(code);
   if (!code) PyErr_Clear();
@@ -197,7 +197,7 @@ PyObject* text_of_program(const Source& source, const std::vector<int>& choice) 
   };
   for (std::size_t i = 0; i < choice.size(); ++i) add(source.texts[i][static_cast<std::size_t>(choice[i])]);
   if (!source.main.empty()) add(source.main);
-  if (FILE* file = std::fopen("/tmp/prog.py", "wb")) {
+  if (FILE* file = std::fopen((work_dir + "/prog.py").c_str(), "wb")) {
     std::fwrite(text.data(), 1, text.size(), file);
     std::fclose(file);
   }
@@ -229,6 +229,8 @@ bool execute_program(const Source& source, const std::vector<int>& choice, PyObj
 
 }  // namespace
 
+std::string work_dir = "/tmp";
+
 void Source::clear() {
   Py_CLEAR(preamble_code);
   Py_CLEAR(main_code);
@@ -246,14 +248,14 @@ void start_python() {
   const PyStatus status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) die(status.err_msg ? status.err_msg : "python does not start");
-  path_of_program = PyUnicode_FromString("/tmp/prog.py");
+  path_of_program = PyUnicode_FromString((work_dir + "/prog.py").c_str());
   PyObject* machinery = PyImport_ImportModule("importlib.machinery");
   loader_of_program =
       machinery ? PyObject_CallMethod(machinery, "SourceFileLoader", "sO", "__main__", path_of_program)
                 : nullptr;
   Py_XDECREF(machinery);
   PyObject* path = PySys_GetObject("path");
-  PyObject* here = PyUnicode_FromString("/tmp");
+  PyObject* here = PyUnicode_FromString(work_dir.c_str());
   if (!loader_of_program || !path || PyList_Insert(path, 0, here) != 0) die("python does not start");
   Py_DECREF(here);
   PyObject* argv = Py_BuildValue("[O]", path_of_program);

@@ -46,6 +46,9 @@ struct Shared {
   std::atomic<std::uint32_t> beat;  ///< changes as long as what explores can still be interrupted
 };
 
+/// Where programs are and may write.
+extern std::string work_dir;
+
 /// Starts the interpreter as /usr/bin/python3 would; fds 0 and 1 must be the files that programs will have.
 void start_python();
 

@@ -60,7 +60,7 @@ std::string content(int fd, std::size_t limit) {
 }
 
 int new_file() {
-  const int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const int fd = open(work_dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) unsure();
   return fd;
 }

@@ -5,9 +5,9 @@
 /// Following a program through the tries is a walk; a body runs only where a walk leaves what is known. A
 /// call whose arguments or result are more than their values (aliased, changed, of other types) is made in
 /// its caller's own run, and the trie branches on the implementation itself. The gate (gate.py) has made sure
-/// that nothing else connects two calls. Where a body makes thousands of calls, those beyond are branched on by
-/// implementation too and made in its own run, or an endless one would fill memory before it times out. Time is
-/// a body's own and that of its calls when they were run, never that of looking them up.
+/// that nothing else connects two calls. Where a body makes thousands of calls, those beyond are branched on
+/// by implementation too and made in its own run, or an endless one would fill memory before it times out.
+/// Time is a body's own and that of its calls when they were run, never that of looking them up.
 ///
 /// Cells (a set of implementations for each function) are walked as a whole as long as their programs meet
 /// the same results, and split where these differ, so that no program is ever looked at alone without need.
