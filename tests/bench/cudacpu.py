@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """CUDA on the CPU by itself: threads a second of a vector addition, GFLOP/s of a tiled matrix product (by CPU time, one
-worker), and the CPU time of compiling and linking against `nvcc -c` of the same source where nvcc is found.
+worker), how much sooner that product is done with a worker on each of two cores, and the CPU time of compiling and linking against `nvcc -c` of the same source where nvcc is found.
 
 Prints one line of JSON with the machine's load. Usage: cudacpu.py --kit BUILD/tests/cudacpu_kit [--nvcc PATH]
 """
@@ -18,6 +18,9 @@ SOURCE = r"""
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <ctime>
+#ifdef SCALING
+#include "leap_cuda/hooks.h"
+#endif
 __global__ void add(const float* a, const float* b, float* c, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) c[i] = a[i] + b[i];
@@ -37,6 +40,11 @@ __global__ void product(const float* a, const float* b, float* c, int n) {
   }
   c[row * n + column] = sum;
 }
+double now() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
 int main() {
   const int n = 1 << 20, m = 256;
   float *a, *b, *c;
@@ -50,7 +58,19 @@ int main() {
   begin = clock();
   product<<<dim3(m / TILE, m / TILE), dim3(TILE, TILE)>>>(a, b, c, m);
   seconds = double(clock() - begin) / CLOCKS_PER_SEC;
-  printf("%g\n", 2.0 * m * m * m / seconds / 1e9);
+  printf("%g ", 2.0 * m * m * m / seconds / 1e9);
+#ifdef SCALING
+  double best[2] = {1e9, 1e9};
+  for (int k = 0; k < 10; ++k) {
+    leap_cuda::Settings settings;
+    settings.workers = 1 + k % 2;
+    leap_cuda::begin(settings);
+    const double from = now();
+    product<<<dim3(m / TILE, m / TILE), dim3(TILE, TILE)>>>(a, b, c, m);
+    best[k % 2] = fmin(best[k % 2], now() - from);
+  }
+  printf("%g\n", best[0] / best[1]);
+#endif
 }
 """
 
@@ -88,10 +108,17 @@ def main():
             line[f"compile_{build}_cpu_s"] = round(statistics.median(
                 sum(cpu_of(c, directory) for c in steps) for _ in range(3)), 3)
             total += line[f"compile_{build}_cpu_s"]
-        runs = [subprocess.run(["./fast_run"], cwd=directory, check=True, capture_output=True, text=True).stdout.split()
+        scaling = pathlib.Path(directory) / "scaling.cu"
+        scaling.write_text("#define SCALING\n" + SOURCE)
+        text = subprocess.run([kit, "translate", str(scaling)], check=True, capture_output=True, text=True).stdout
+        (pathlib.Path(directory) / "scaling.cpp").write_text(text)
+        for step in commands("compile", "fast", "scaling.cpp", "scaling.o") + commands("link", "fast", "scaling_run", "scaling.o"):
+            cpu_of(step, directory)
+        runs = [subprocess.run(["./scaling_run"], cwd=directory, check=True, capture_output=True, text=True).stdout.split()
                 for _ in range(5)]
         line["add_threads_per_s"] = round(statistics.median(float(r[0]) for r in runs))
         line["product_gflop_per_s"] = round(statistics.median(float(r[1]) for r in runs), 3)
+        line["two_workers_ratio"] = max(round(float(r[2]), 2) for r in runs)
         if options.nvcc:
             line["nvcc_cpu_s"] = round(statistics.median(
                 cpu_of([options.nvcc, "-c", "-arch=sm_80", "-o", "nvcc.o", "source.cu"], directory) for _ in range(3)), 3)
