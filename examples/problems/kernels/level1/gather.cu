@@ -7,7 +7,7 @@ in index int32 [m] integers 0-n n-1
 out y int64 [m]
 sizes n,m = 1,1 10,100 1000,77 513,4000
 benchmark 10000,131072
-wrong out_of_bounds: at < 0 ? at + n : at => at
+wrong out_of_bounds|device_fault: at < 0 ? at + n : at => at
 wrong wrong_answer|out_of_bounds: at + n => at + n - 1 + (n == 1)
 */
 void reference(const long long* x, const int* index, long long* y, int n, int m) {

@@ -7,7 +7,7 @@ sizes rows,cols = 1,1 1,50 32,32 33,70 129,31
 benchmark 384,512
 tolerance 1e-6
 wrong race|wrong_answer|nondeterministic: __syncthreads(); => __syncwarp();
-wrong wrong_answer|nonfinite|out_of_bounds: x = blockIdx.y * kTile + threadIdx.x => x = blockIdx.x * kTile + threadIdx.x
+wrong wrong_answer|nonfinite|out_of_bounds|race: x = blockIdx.y * kTile + threadIdx.x => x = blockIdx.x * kTile + threadIdx.x
 */
 void reference(const float* x, float* y, int rows, int cols) {
   for (int r = 0; r < rows; ++r)

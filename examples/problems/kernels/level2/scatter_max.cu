@@ -9,7 +9,7 @@ out y float32 [groups]
 sizes n,groups = 1,1 10,20 1000,7 5000,999
 benchmark 65536,512
 tolerance 1e-6
-wrong wrong_answer: value > __int_as_float(seen) => __float_as_int(value) > seen
+wrong wrong_answer|nonfinite: value > __int_as_float(seen) => __float_as_int(value) > seen
 wrong wrong_answer: y[g] = -INFINITY => y[g] = 0.0f
 */
 #include <cmath>
