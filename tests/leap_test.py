@@ -119,7 +119,7 @@ class Leap(unittest.TestCase):
     def test_equal_rewards_give_no_advantage(self):
         """Whatever rounding does to their mean: 0.3 + 0.3 + 0.3 is not 0.9, and grpo divides by a standard deviation."""
         measured = {"speedup": 1.1, "candidate_us": {"mean": 100.0, "std": 1.0}}
-        for count in range(1, 12):
+        for count in (1, 3, 6, 11):
             group = {"id": "x", "rollouts": [{"turns": [{"verdict": {"status": "ok", "passed": 1, "total": 1,
                                                                      "measured": measured}}]}] * count}
             for reward, advantage in itertools.product(["rank", "binary", "kevin", "passk"], ["none", "mean", "rloo", "grpo"]):
