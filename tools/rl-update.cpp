@@ -149,9 +149,7 @@ int main(int argc, char** argv) {
     jsonl::LineWriter out(STDOUT_FILENO, "stdout");
     UpdateHooks hooks;
     hooks.metrics = [&](const Json& metrics) { out.write(jsonl::dump(metrics) + "\n"); };
-    hooks.bad_record = [&](const std::string& line, const std::string& message) {
-      tool.report_failed(line, message);
-    };
+    hooks.bad_record = [&](const auto& line, const auto& message) { tool.report_failed(line, message); };
     hooks.progress = [&](std::uint64_t lines, std::uint64_t done, std::uint64_t total,
                          const std::string& note) { progress.update(lines, done, total, note); };
     const UpdateReport report = run_update(options, hooks);
