@@ -28,18 +28,15 @@ void add_block(std::array<std::uint32_t, 8>& hash, const char* block) {
     w[i] = w[i - 16] + w[i - 7] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) +
            (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
   }
-  auto v = hash;
+  auto [a, b, c, d, e, f, g, h] = hash;
   for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t e = v[4], a = v[0];
     const std::uint32_t t1 =
-        v[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & v[5]) ^ (~e & v[6])) + kRound[i] + w[i];
-    const std::uint32_t t2 =
-        (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-    for (std::size_t k = 7; k > 0; --k) v[k] = v[k - 1];
-    v[4] += t1;
-    v[0] = t1 + t2;
+        h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
+    const std::uint32_t t2 = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
-  for (std::size_t k = 0; k < 8; ++k) hash[k] += v[k];
+  const std::array<std::uint32_t, 8> more = {a, b, c, d, e, f, g, h};
+  for (std::size_t k = 0; k < 8; ++k) hash[k] += more[k];
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "decomp/judge.hpp"
 #include "decomp/native/protocol.h"
-#include "sandbox/box.hpp"
+#include "sandbox/inside.hpp"
 
 namespace leap::decomp {
 

@@ -11,7 +11,7 @@
 #include "decomp/outcomes.hpp"
 #include "decomp/program.hpp"
 #include "decomp/worker/frames.hpp"
-#include "sandbox/box.hpp"
+#include "sandbox/inside.hpp"
 
 namespace leap::decomp {
 

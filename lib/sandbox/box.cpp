@@ -3,29 +3,28 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <future>
 #include <mutex>
-#include <sstream>
-#include <thread>
 
 #include "base/text.hpp"
+#include "sandbox/bwrap.hpp"
 #include "sandbox/filter.hpp"
+#include "sandbox/first_process.hpp"
 #include "sandbox/landlock.hpp"
+#include "sandbox/spawn.hpp"
 
 namespace leap::sandbox {
 
@@ -37,186 +36,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxFrame = 256u << 20;
+constexpr std::size_t kMaxMessage = 64u << 20;
+constexpr std::size_t kMostFds = 6;  ///< that go with a frame
+constexpr std::size_t kMostErr = 65536;
+constexpr std::size_t kNonce = 32;
 constexpr const char* kPython = "/usr/bin/python3";
-
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  ~Fd() { reset(); }
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  int get() const { return fd_; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
-/// A file in memory at offset 0.
-Fd memory_file(std::string_view content) {
-  Fd fd(memfd_create("leap", MFD_CLOEXEC));
-  if (fd.get() < 0) throw_errno("memfd_create");
-  while (!content.empty()) {
-    const ssize_t n = write(fd.get(), content.data(), content.size());
-    if (n < 0) throw_errno("memfd");
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  lseek(fd.get(), 0, SEEK_SET);
-  return fd;
-}
-
-std::string content_of(int fd) {
-  std::string out(4096, '\0');
-  const ssize_t n = pread(fd, out.data(), out.size(), 0);
-  out.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
-  return to_utf8(out);
-}
-
-/// A thread on which processes are started: a process started with "die with parent" dies with this thread,
-/// that is, with the program, and not with whichever worker thread asked for it.
-class Starter {
- public:
-  Starter() : thread_([this] { work(); }) {}
-  ~Starter() {
-    {
-      std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    wake_.notify_one();
-    thread_.join();
-  }
-  pid_t run(std::function<pid_t()> job) {
-    std::packaged_task<pid_t()> task(std::move(job));
-    auto result = task.get_future();
-    {
-      std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    wake_.notify_one();
-    return result.get();
-  }
-
- private:
-  void work() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [this] { return done_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      auto task = std::move(tasks_.front());
-      tasks_.erase(tasks_.begin());
-      lock.unlock();
-      task();
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<std::packaged_task<pid_t()>> tasks_;
-  bool done_ = false;
-  std::thread thread_;
-};
-
-Starter& starter() {
-  static Starter it;
-  return it;
-}
-
-pid_t spawn_here(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  // Copies above every target number, so that one dup2 does not overwrite another's source.
-  std::vector<Fd> copies;
-  auto put = [&](int fd, int target) {
-    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, 100));
-    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), target);
-  };
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  put(stderr_fd, 2);
-  for (std::size_t i = 0; i < fds.size(); ++i) put(fds[i], 3 + static_cast<int>(i));
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3 + static_cast<int>(fds.size()));
-#endif
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  std::vector<char*> arguments;
-  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  // Fixed hashing: a program gives the same output in every run. One arena: threads do not reserve 64 MB
-  // each.
-  const char* environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8",
-                               "PYTHONHASHSEED=0",   "HOME=/tmp",
-                               "MALLOC_ARENA_MAX=1", "PYTHONDONTWRITEBYTECODE=1",
-                               "TMPDIR=/tmp",        "OPENBLAS_NUM_THREADS=1",
-                               "LD_BIND_NOW=1",      nullptr};
-  pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(),
-                                  const_cast<char**>(environment));
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (failed) {
-    errno = failed;
-    throw_errno(argv[0]);
-  }
-  return pid;
-}
-
-bool is_link(const char* path) {
-  struct stat s {};
-  return lstat(path, &s) == 0 && S_ISLNK(s.st_mode);
-}
-
-/// bwrap's arguments up to the command. `filter_fd` is the number the filter has there.
-std::vector<std::string> bwrap_arguments(bool as_nobody, int filter_fd, int tmp_mb) {
-  std::vector<std::string> out;
-  if (as_nobody)
-    out = {"setpriv",
-           "--reuid=65534",
-           "--regid=65534",
-           "--clear-groups",
-           "--inh-caps=-all",
-           "--bounding-set=-all",
-           "--"};
-  auto add = [&](std::initializer_list<std::string> more) { out.insert(out.end(), more); };
-  // setpriv would look for it elsewhere: in the environment that it is given.
-  const std::string bwrap = on_path("bwrap");
-  add({bwrap.empty() ? "bwrap" : bwrap, "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534",
-       "--hostname", "box"});
-  add({"--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"});
-  add({"--ro-bind", "/usr", "/usr"});
-  for (const char* name : {"/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin"}) {
-    if (is_link(name))
-      add({"--symlink", std::filesystem::read_symlink(name).string(), name});
-    else
-      add({"--ro-bind-try", name, name});
-  }
-  add({"--ro-bind-try", "/etc/alternatives", "/etc/alternatives"});
-  add({"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
-  add({"--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/dev/shm", "--remount-ro",
-       "/dev"});
-  add({"--size", std::to_string(static_cast<long>(tmp_mb) << 20), "--tmpfs", "/tmp", "--remount-ro", "/"});
-  add({"--chdir", "/tmp", "--seccomp", std::to_string(filter_fd), "--"});
-  return out;
-}
+constexpr const char* kPreload = "/proc/self/fd/5";  ///< the supervisor's library, before Python starts
 
 std::string python_bytes(std::string_view bytes) {
   static const char* const kDigits = "0123456789abcdef";
@@ -228,81 +53,11 @@ std::string python_bytes(std::string_view bytes) {
   return out + "')";
 }
 
-std::atomic<int> nobody_works{-1};  ///< -1: not tried
-
 std::mutex choice_mutex;
 Mode choice = Mode::kAuto;  ///< what `auto` has become
 
-constexpr unsigned kFirstUser = 0x70000000;  ///< with a pid added, a user id that nothing else has
-constexpr unsigned kPids = 1 << 22;          ///< more than the largest pid
 constexpr unsigned kNobody = 65534;
 constexpr int kAttempts = 2;  ///< to start a sandbox: it may be killed before it has said a word
-
-/// Are all ids of supervisors known to the kernel here, as users or groups?
-bool has_ids(const char* map) {
-  std::ifstream file(map);
-  unsigned long inside = 0, outside = 0, count = 0;
-  while (file >> inside >> outside >> count)
-    if (inside <= kFirstUser && inside + count >= kFirstUser + kPids) return true;
-  return false;
-}
-
-/// May each sandbox without namespaces be a user of its own?
-bool may_own_users() {
-  return geteuid() == 0 && has_ids("/proc/self/uid_map") && has_ids("/proc/self/gid_map");
-}
-
-/// Kills what is left of a session whose leader, our child, has died but was not reaped: until then the
-/// number is nobody else's.
-void end_session(pid_t leader) {
-  for (bool found = true; found;) {
-    found = false;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-      const pid_t pid = std::atoi(entry.path().filename().c_str());
-      if (pid <= 0 || pid == leader) continue;
-      std::ifstream file(entry.path() / "stat");
-      std::string line;
-      std::getline(file, line);
-      char state = 0;
-      int parent = 0, group = 0, session = 0;
-      const std::size_t at = line.rfind(')');
-      if (at == std::string::npos ||
-          std::sscanf(line.c_str() + at + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4)
-        continue;
-      if (session != leader || state == 'Z' || state == 'X') continue;
-      found = kill(pid, SIGKILL) == 0 || found;
-    }
-  }
-}
-
-/// At the end of its socket a sandbox's first process ends its children and leaves. It is given two seconds,
-/// unless `at_once`; children outlive one that was killed where there is no pid namespace.
-void end_first_process(pid_t pid, bool at_once, bool contained) {
-  if (at_once) kill(pid, SIGKILL);
-  siginfo_t info{};
-  const auto deadline = Clock::now() + std::chrono::seconds(2);
-  for (int sleep_us = 200;
-       waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
-       sleep_us = std::min(sleep_us * 2, 20000)) {
-    if (Clock::now() > deadline) kill(pid, SIGKILL);
-    usleep(static_cast<useconds_t>(sleep_us));
-  }
-  if (!contained && (info.si_code != CLD_EXITED || info.si_status != 0)) end_session(pid);
-  int status = 0;
-  waitpid(pid, &status, 0);
-}
-
-/// Also directories that a program has closed to its own user.
-void remove_tree(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator it(folder, options, ignored), end; !ignored && it != end;
-       it.increment(ignored))
-    if (it->is_directory(ignored) && !it->is_symlink(ignored)) chmod(it->path().c_str(), 0700);
-  fs::remove_all(folder, ignored);
-}
 
 /// The supervisor's program. `-c` puts the current directory on Python's path, where anything may lie.
 std::vector<std::string> supervisor_command() {
@@ -310,10 +65,6 @@ std::vector<std::string> supervisor_command() {
           "import sys; sys.path[:] = [p for p in sys.path if p]; "
           "exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
 }
-
-}  // namespace
-
-namespace {
 
 /// Its length, then each field's length and bytes.
 std::string frame_of(const Fields& fields) {
@@ -331,11 +82,45 @@ std::string frame_of(const Fields& fields) {
   return out;
 }
 
-}  // namespace
-
-pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd) {
-  return starter().run([&] { return spawn_here(argv, fds, stderr_fd); });
+std::size_t number_at(const char* at) {
+  std::size_t size = 0;
+  for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(at[i]);
+  return size;
 }
+
+/// The fields that fill `body`; false where they do not.
+bool unpack(std::string_view body, Fields& fields) {
+  while (!body.empty()) {
+    if (body.size() < 4 || number_at(body.data()) > body.size() - 4) return false;
+    const std::size_t size = number_at(body.data());
+    fields.emplace_back(body.substr(4, size));
+    body.remove_prefix(4 + size);
+  }
+  return true;
+}
+
+std::string make_nonce() {
+  unsigned char random[kNonce / 2];
+  if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) throw_errno("getrandom");
+  static const char* const kDigits = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char c : random) {
+    out += kDigits[c >> 4];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
+/// The end that is ours does not block.
+void make_pipe(Fd& read_end, Fd& write_end, bool we_read) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+  read_end = Fd(ends[0]);
+  write_end = Fd(ends[1]);
+  fcntl(ends[we_read ? 0 : 1], F_SETFL, O_NONBLOCK);
+}
+
+}  // namespace
 
 Box::Box(const Settings& settings) {
   std::unique_lock lock(choice_mutex, std::defer_lock);
@@ -374,8 +159,12 @@ bool Box::open_bwrap(const Settings& settings, std::string& trouble) {
     if (as_nobody && (!root || nobody_works == 0)) continue;
     ChildFilter needs;
     needs.may_fork = as_nobody || !root;
-    const std::string filters = "settings_filters = " + python_bytes(filter_for_children(needs)) + ", b''";
+    // The supervisor forks: where children must not, they load their filter themselves.
+    const std::string filter_bytes = python_bytes(filter_for_children(needs));
+    const std::string filters =
+        "settings_filters = " + (needs.may_fork ? "b'', " + filter_bytes : filter_bytes + ", b''");
     std::vector<std::string> argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
+    argv.insert(argv.end() - 1, {"--setenv", "LD_PRELOAD", kPreload});
     const auto command = supervisor_command();
     argv.insert(argv.end(), command.begin(), command.end());
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -454,14 +243,16 @@ bool Box::greet(const Settings& settings, const std::vector<std::string>& argv, 
   std::vector<int> all = {script_fd.get(), other.get(), library_fd.get()};
   all.insert(all.end(), fds.begin(), fds.end());
   try {
-    pid_ = spawn(argv, all, stderr_fd.get());
+    static const std::string preload = std::string("LD_PRELOAD=") + kPreload;
+    // Inside bubblewrap it is for Python alone.
+    pid_ = spawn(argv, all, stderr_fd.get(), mode_ == Mode::kBwrap ? nullptr : preload.c_str());
     other.reset();
     const Fields hello = read_frame(30);
     if (hello.empty() || hello[0] != "hello") fault("no greeting");
     return true;
   } catch (const Error& error) {
     // The last line is the reason, where Python tells of an exception.
-    const std::string said(strip(content_of(stderr_fd.get())));
+    const std::string said(strip(to_utf8(content_of(stderr_fd.get(), 4096))));
     trouble = said.empty() ? error.what() : shorten(said.substr(said.rfind('\n') + 1), 300);
   }
   if (control_ >= 0) close(control_);
@@ -473,11 +264,14 @@ Box::~Box() {
   end(false);
 }
 
-void Box::end(bool at_once) {
+void Box::hang_up() {
   if (control_ >= 0) close(control_);
   control_ = -1;
-  running_ = false;
-  waiting_.clear();
+}
+
+void Box::end(bool at_once) {
+  hang_up();
+  runs_.clear();
   if (pid_ > 0) end_first_process(pid_, at_once, mode_ == Mode::kBwrap);
   pid_ = -1;
   if (!work_dir_.empty()) remove_tree(work_dir_);
@@ -489,13 +283,28 @@ void Box::fault(const std::string& what) {
   throw Fault("sandbox: " + what);
 }
 
-void Box::write_frame(const Fields& fields) {
+void Box::write_frame(const Fields& fields, const std::vector<int>& fds) {
   if (control_ < 0) throw Fault("sandbox: it has ended");
   const std::string body = frame_of(fields);
   std::string_view rest = body;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(patience_s_);
+  const auto deadline =
+      Clock::now() + std::chrono::duration<double>(runs_.empty() ? 60 : runs_.front().patience_s);
   while (!rest.empty()) {
-    const ssize_t n = ::send(control_, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    iovec part{const_cast<char*>(rest.data()), rest.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char ancillary[CMSG_SPACE(kMostFds * sizeof(int))] = {};
+    if (!fds.empty() && rest.size() == body.size()) {
+      message.msg_control = ancillary;
+      message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+      std::memcpy(CMSG_DATA(header), fds.data(), fds.size() * sizeof(int));
+    }
+    const ssize_t n = sendmsg(control_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       rest.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN) {
@@ -508,6 +317,7 @@ void Box::write_frame(const Fields& fields) {
   }
 }
 
+/// One frame of the control socket.
 Fields Box::read_frame(double timeout_s) {
   if (control_ < 0) throw Fault("sandbox: it has ended");
   const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_s);
@@ -528,24 +338,14 @@ Fields Box::read_frame(double timeout_s) {
       }
     }
   };
-  auto number = [](const char* at) {
-    std::size_t size = 0;
-    for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(at[i]);
-    return size;
-  };
   char head[4];
   fill(head, 4);
-  const std::size_t size = number(head);
+  const std::size_t size = number_at(head);
   if (size > kMaxFrame) fault("a message too long");
   std::string body(size, '\0');
   fill(body.data(), size);
   Fields fields;
-  for (std::size_t at = 0; at < size;) {
-    const std::size_t length = at + 4 <= size ? number(body.data() + at) : size;
-    if (at + 4 + length > size) fault("a broken message");
-    fields.push_back(body.substr(at + 4, length));
-    at += 4 + length;
-  }
+  if (!unpack(body, fields) || fields.empty()) fault("a broken message");
   return fields;
 }
 
@@ -553,85 +353,176 @@ void Box::keep(const std::string& name, const std::string& bytes) {
   write_frame({"keep", name, bytes});
 }
 
+void Box::keep_program(const std::string& bytes) {
+  program_.reset();
+  if (bytes.empty()) return;
+  // For execution it must be open for nobody to write to.
+  const Fd writable = memory_file(bytes);
+  if (fchmod(writable.get(), 0555) != 0) throw_errno("memfd");
+  program_ = Fd(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (program_.get() < 0) throw_errno("memfd");
+}
+
 void Box::start(const Child& child) {
   const Limits& limits = child.limits;
+  const bool native = child.kind == "binary" || child.kind == "driver";
   char numbers[200];
-  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d %d", limits.cpu_s, limits.wall_s,
+  std::snprintf(numbers, sizeof numbers, "%.6f %.6f %ld %d %ld %d %d", limits.cpu_s, limits.wall_s,
                 static_cast<long>(limits.memory_mb) << 10, limits.output_kb,
-                static_cast<long>(limits.file_mb) << 10, limits.processes, child.messages,
-                limits.reserves ? 1 : 0);
+                static_cast<long>(limits.file_mb) << 10, limits.processes, limits.reserves ? 1 : 0);
   std::string argv;
   for (const std::string& argument : child.arguments) {
     if (!argv.empty()) argv += '\0';
     argv += argument;
   }
-  Fields fields = {"start", child.kind, numbers, child.input, argv, child.payload};
-  fields.push_back(child.message.empty() ? "" : frame_of(child.message));
+  Run run;
+  run.number = ++started_;
+  run.most_out = static_cast<std::size_t>(limits.output_kb) << 10;
+  run.patience_s = limits.wall_s * 1.5 + 30;
+  run.messages = child.messages;
+  // The child writes into our files: nothing has to be passed on when it has ended.
+  const Fd input = memory_file(child.input);
+  run.out = memory_file("");
+  std::string roles = "io";
+  std::vector<int> fds = {input.get(), run.out.get()};
+  if (native) {
+    run.err = memory_file("");
+    roles += 'e';
+    fds.push_back(run.err.get());
+  }
+  Fd to_parent;
+  if (child.kind != "binary") {
+    make_pipe(run.down_reader, run.down, false);
+    make_pipe(run.up, to_parent, true);
+    roles += "du";
+    fds.insert(fds.end(), {run.down_reader.get(), to_parent.get()});
+    run.nonce = make_nonce();
+    if (native) run.pending = frame_of({run.nonce});
+    if (!child.message.empty()) run.pending += frame_of(child.message);
+  }
+  if (native && child.own_program) {
+    roles += 'p';
+    fds.push_back(program_.get());
+  }
+  Fields fields = {"start", std::to_string(run.number), child.kind, numbers, argv, run.nonce, roles};
   for (const auto& [name, content] : child.files) {
     fields.push_back(name);
     fields.push_back(content);
   }
-  const double patience_s = limits.wall_s * 1.5 + 30;
-  if (running_) {
-    write_frame(fields);
-    waiting_.push_back(patience_s);
-    return;
+  flush(run);
+  write_frame(fields, fds);
+  runs_.push_back(std::move(run));
+}
+
+void Box::flush(Run& run) const {
+  std::size_t sent = 0;
+  while (sent < run.pending.size()) {
+    const ssize_t n = write(run.down.get(), run.pending.data() + sent, run.pending.size() - sent);
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    if (n <= 0 && errno != EINTR) break;
   }
-  patience_s_ = 60;
-  write_frame(fields);
-  patience_s_ = patience_s;
-  running_ = true;
+  run.pending.erase(0, sent);
+  if (run.closing && run.pending.empty()) run.down.reset();
+}
+
+bool Box::receive(Run& run) const {
+  char part[1 << 16];
+  const ssize_t n = read(run.up.get(), part, sizeof part);
+  if (n < 0) return errno == EINTR;
+  if (n == 0) run.up.reset();
+  if (n > 0 && !run.forged) run.received.append(part, static_cast<std::size_t>(n));
+  return n > 0;
+}
+
+/// A message begins with the nonce and is filled by its fields, or it is not the harness's.
+bool Box::take_message(Run& run, Fields& message) const {
+  if (run.received.size() < 4) return false;
+  const std::size_t size = number_at(run.received.data());
+  message.clear();
+  if (size <= kMaxMessage) {
+    if (run.received.size() - 4 < size) return false;
+    if (unpack(std::string_view(run.received).substr(4, size), message) && message.size() > 1 &&
+        message[0] == run.nonce) {
+      message.erase(message.begin());
+      run.received.erase(0, 4 + size);
+      return true;
+    }
+  }
+  run.forged = true;
+  run.received.clear();
+  return false;
 }
 
 bool Box::next(Fields& message) {
-  if (!running_) return false;
-  message = read_frame(patience_s_);
-  if (message.empty()) fault("an empty message");
-  if (message[0] == "msg") {
-    message.erase(message.begin());
-    return true;
+  if (runs_.empty()) return false;
+  Run& run = runs_.front();
+  const auto deadline = Clock::now() + std::chrono::duration<double>(run.patience_s);
+  while (!take_message(run, message)) {
+    if (!run.ended.empty()) {
+      finish();
+      return false;
+    }
+    flush(run);
+    pollfd fds[3] = {{run.up.get(), POLLIN, 0},
+                     {control_, POLLIN, 0},
+                     {run.pending.empty() ? -1 : run.down.get(), POLLOUT, 0}};
+    if (poll(fds, 3, 1000) <= 0) {
+      if (Clock::now() > deadline) fault("no answer in time");
+      continue;
+    }
+    if (fds[0].revents) receive(run);
+    if (fds[1].revents) {
+      run.ended = read_frame(60);
+      // Nobody is left to write more.
+      while (run.up.get() >= 0 && receive(run)) continue;
+    }
   }
-  if (message[0] != "ended" || message.size() != 5) fault("a message of an unknown kind");
-  running_ = !waiting_.empty();
-  if (running_) {
-    patience_s_ = waiting_.front();
-    waiting_.pop_front();
-  }
-  ended_ = {};
+  if (run.messages > 0 && --run.messages == 0 && run.ended.empty())
+    write_frame({"stop", std::to_string(run.number)});
+  return true;
+}
+
+void Box::finish() {
+  const Run run = std::move(runs_.front());
+  runs_.pop_front();
+  if (run.ended.size() != 3 || run.ended[0] != "ended") fault("a message of an unknown kind");
   static const std::pair<const char*, End> kEnds[] = {
       {"exit", End::kExit},     {"signal", End::kSignal}, {"cpu", End::kCpu},        {"wall", End::kWall},
       {"memory", End::kMemory}, {"output", End::kOutput}, {"stopped", End::kStopped}};
   bool known = false;
+  ended_ = {};
   for (const auto& [name, end] : kEnds)
-    if (message[1] == name) {
+    if (run.ended[1] == name) {
       ended_.end = end;
       known = true;
     }
   if (!known) fault("its files cannot be removed");
   double rss_kb = 0;
-  int forged = 0;
-  std::sscanf(message[2].c_str(), "%d %lf %lf %lf %d", &ended_.code, &ended_.cpu_s, &ended_.wall_s, &rss_kb,
-              &forged);
+  std::sscanf(run.ended[2].c_str(), "%d %lf %lf %lf", &ended_.code, &ended_.cpu_s, &ended_.wall_s, &rss_kb);
   ended_.max_rss_mb = rss_kb / 1024;
-  ended_.forged = forged != 0;
-  ended_.out = std::move(message[3]);
-  ended_.err = std::move(message[4]);
-  return false;
+  // Half a message: was cut off where the child was ended in the middle of it.
+  ended_.forged = run.forged || (ended_.end == End::kExit && !run.received.empty());
+  ended_.out = content_of(run.out.get(), run.most_out);
+  if (run.err.get() >= 0) ended_.err = content_of(run.err.get(), kMostErr);
 }
 
 void Box::send(const Fields& message) {
-  Fields fields = {"msg"};
-  fields.insert(fields.end(), message.begin(), message.end());
-  write_frame(fields);
+  if (control_ < 0) throw Fault("sandbox: it has ended");
+  if (runs_.empty() || runs_.front().down.get() < 0) return;
+  runs_.front().pending += frame_of(message);
+  flush(runs_.front());
 }
 
 void Box::close_input() {
-  write_frame({"close"});
+  if (runs_.empty()) return;
+  runs_.front().closing = true;
+  flush(runs_.front());
 }
 
 const Ended& Box::stop() {
-  while (!waiting_.empty()) wait();
-  if (running_) write_frame({"stop"});
+  while (runs_.size() > 1) wait();
+  if (!runs_.empty() && runs_.front().ended.empty())
+    write_frame({"stop", std::to_string(runs_.front().number)});
   return wait();
 }
 
@@ -649,14 +540,6 @@ std::string Box::fetch(const std::string& name) {
   return std::move(answer[1]);
 }
 
-std::string on_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((folder + "/" + program).c_str(), X_OK) == 0) return folder + "/" + program;
-  return "";
-}
-
 Mode resolve(Mode mode) {
   if (mode != Mode::kAuto) return mode;
   {
@@ -668,112 +551,6 @@ Mode resolve(Mode mode) {
 
 void check(Mode mode) {
   Box box(Settings{mode, "", 1});
-}
-
-namespace {
-
-/// Waits for the first byte of the program's greeting; false where it ended.
-bool greets(int control) {
-  pollfd wait{control, POLLIN, 0};
-  char first = 0;
-  int ready = 0;
-  do {
-    ready = poll(&wait, 1, 30000);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0 && recv(control, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
-}
-
-Inside start_confined(int file, int tmp_mb) {
-  Inside inside;
-  inside.work_dir = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
-  if (!mkdtemp(inside.work_dir.data())) throw_errno(inside.work_dir);
-  const Fd stderr_fd = memory_file("");
-  try {
-    ChildFilter needs;
-    needs.namespaces = false;
-    needs.landlock_abi = landlock_abi();
-    const Fd rules(landlock_rules(inside.work_dir, false)), own_rules(landlock_rules(inside.work_dir, true));
-    const Fd children = memory_file(filter_for_children(needs)), own = memory_file(filter_for_all());
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-    inside.control = ends[0];
-    const Fd other(ends[1]);
-    inside.pid =
-        spawn({"/proc/self/fd/5", "2", inside.work_dir, std::to_string(kFirstUser),
-               std::to_string(static_cast<long>(tmp_mb) << 10)},
-              {other.get(), children.get(), file, rules.get(), own.get(), own_rules.get()}, stderr_fd.get());
-  } catch (const Error&) {
-    end_inside(inside);
-    throw;
-  }
-  if (greets(inside.control)) return inside;
-  end_inside(inside);
-  const std::string trouble = shorten(strip(content_of(stderr_fd.get())), 300);
-  throw Error("no sandbox: " + (trouble.empty() ? "the program does not answer" : trouble));
-}
-
-Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) {
-  const bool contained = mode != Mode::kNone, root = geteuid() == 0;
-  std::string trouble;
-  for (const bool as_nobody : {true, false}) {
-    if (as_nobody && (!contained || !root || nobody_works == 0)) continue;
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-    Fd control(ends[0]), other(ends[1]);
-    const Fd stderr_fd = memory_file(""), filter = memory_file(filter_for_all());
-    ChildFilter needs;
-    needs.may_fork = as_nobody || !root;
-    const Fd children = memory_file(contained ? filter_for_children(needs) : "");
-    std::vector<std::string> argv;
-    if (contained) argv = bwrap_arguments(as_nobody, 5, tmp_mb);
-    argv.insert(argv.end(), {"/proc/self/fd/6", argument});
-    Inside inside;
-    try {
-      inside.pid = spawn(argv, {other.get(), children.get(), filter.get(), file}, stderr_fd.get());
-    } catch (const Error& error) {
-      trouble = error.what();
-      continue;
-    }
-    other.reset();
-    if (greets(control.get())) {
-      if (as_nobody) nobody_works = 1;
-      inside.control = control.release();
-      return inside;
-    }
-    kill(inside.pid, SIGKILL);
-    waitpid(inside.pid, nullptr, 0);
-    trouble = shorten(strip(content_of(stderr_fd.get())), 300);
-  }
-  throw Error("no sandbox: " + (trouble.empty() ? "the program does not answer" : trouble));
-}
-
-}  // namespace
-
-Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
-  const Fd file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw_errno(program);
-  if (resolve(mode) == Mode::kLandlock) return start_confined(file.get(), tmp_mb);
-  return start_file(mode, file.get(), mode == Mode::kNone ? "0" : "1", tmp_mb);
-}
-
-Inside start_inside(Mode mode, const Image& program, int tmp_mb) {
-  Fd writable = memory_file(program.bytes);
-  // What is open for writing is not run.
-  const Fd file(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw_errno("memfd");
-  writable.reset();
-  return start_file(mode, file.get(), program.argument, tmp_mb);
-}
-
-void end_inside(Inside& inside) {
-  if (inside.control >= 0) close(inside.control);
-  if (inside.pid > 0) end_first_process(inside.pid, false, inside.work_dir.empty());
-  if (!inside.work_dir.empty()) remove_tree(inside.work_dir);
-  inside = {};
-}
-
-bool has_inside(Mode mode) {
-  return resolve(mode) != Mode::kLandlock || may_own_users();
 }
 
 }  // namespace leap::sandbox

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "sandbox/fd.hpp"
 
 namespace leap::sandbox {
 
@@ -70,7 +71,7 @@ struct Child {
   Limits limits;
   std::string input;                   ///< its stdin
   std::vector<std::string> arguments;  ///< argv
-  std::string payload;                 ///< binary, driver: name of the kept program, else argv[0] is a file
+  bool own_program = false;            ///< binary, driver: the one that is kept, else argv[0] is a file
   std::vector<std::pair<std::string, std::string>> files;  ///< name, content in its working directory
   Fields message;                                          ///< sent to it at once
   int messages = 0;  ///< it is stopped after this many of its own; 0: no end
@@ -86,11 +87,6 @@ struct Settings {
   std::vector<std::pair<std::string, int>> shared{};
 };
 
-/// Starts a process by posix_spawn from a thread that lives as long as the program (a sandbox dies with the
-/// thread that started it). Every fd of `fds` becomes 3, 4, ..; the rest is closed. Returns the pid, or
-/// throws Error.
-pid_t spawn(const std::vector<std::string>& argv, const std::vector<int>& fds, int stderr_fd);
-
 class Box {
  public:
   /// Error when no sandbox can be had.
@@ -99,8 +95,10 @@ class Box {
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
 
-  /// Keeps a program under a name, for `binary` and `driver`.
+  /// Keeps bytes under a name, for kinds of the extension; none: forgets it.
   void keep(const std::string& name, const std::string& bytes);
+  /// Keeps a program for `binary` and `driver`; no bytes: forgets it.
+  void keep_program(const std::string& bytes);
   /// A child started while another one runs waits for that one's end; `next`, `wait` and `ended` are about
   /// the older one.
   void start(const Child& child);
@@ -114,10 +112,12 @@ class Box {
   /// Waits for the end, dropping messages.
   const Ended& wait();
   const Ended& ended() const { return ended_; }
-  bool running() const { return running_; }
+  bool running() const { return !runs_.empty(); }
   bool alive() const { return control_ >= 0; }
   /// A file of the working directory, which the next start empties; "" when there is none.
   std::string fetch(const std::string& name);
+  /// It is not needed any more and may leave; what is left of it ends with this object.
+  void hang_up();
   pid_t pid() const { return pid_; }
   std::size_t shares() const { return shares_; }  ///< number of shared files that it holds
   Mode mode() const { return mode_; }             ///< never kAuto
@@ -131,18 +131,39 @@ class Box {
              const std::string& kind, const std::string& filters, std::string& trouble);
   void make_work_dir();
   void end(bool at_once);
-  void write_frame(const Fields& fields);
+  /// A child that runs or waits: its files, its pipes and what has come through them.
+  struct Run {
+    unsigned number = 0;
+    Fd out, err, down, up;
+    Fd down_reader;  ///< the child's end: while it is open, writing raises no signal
+    std::size_t most_out = 0;
+    double patience_s = 0;
+    std::string nonce;
+    std::string pending;  ///< still to be sent to it
+    bool closing = false;
+    std::string received;
+    bool forged = false;
+    int messages = 0;  ///< still wanted; 0: without end
+    Fields ended;      ///< the supervisor's word
+  };
+
+  void write_frame(const Fields& fields, const std::vector<int>& fds = {});
   Fields read_frame(double timeout_s);
+  void flush(Run& run) const;
+  /// Reads what is there. False at the end of it, or when there is nothing now.
+  bool receive(Run& run) const;
+  bool take_message(Run& run, Fields& message) const;
+  void finish();
   [[noreturn]] void fault(const std::string& what);
 
   pid_t pid_ = -1;
   int control_ = -1;
-  bool running_ = false;
   std::size_t shares_ = 0;
   Mode mode_ = Mode::kAuto;
   unsigned user_ = 0;  ///< whom the supervisor becomes; 0: nobody else
-  double patience_s_ = 60;
-  std::deque<double> waiting_;  ///< how long each waiting child may take
+  unsigned started_ = 0;
+  std::deque<Run> runs_;
+  Fd program_;
   Ended ended_;
   std::string work_dir_;  ///< without namespaces
 };
@@ -150,37 +171,7 @@ class Box {
 /// Throws the Error that says why there is no sandbox and what to do, if there is none.
 void check(Mode mode);
 
-/// Where PATH has a program; "" when it has not.
-std::string on_path(const std::string& program);
-
 /// What kAuto means here; Error when it means nothing.
 Mode resolve(Mode mode);
-
-/// A program that is itself the first process of a sandbox, in place of the supervisor.
-struct Inside {
-  pid_t pid = -1;
-  int control = -1;        ///< the other end is its fd 3
-  std::string work_dir{};  ///< without namespaces
-};
-
-/// Can start_inside() be used in this mode? Without namespaces it takes root, who gives each its own user.
-bool has_inside(Mode mode);
-
-/// Starts the file `program` inside bubblewrap with argument 1, or in mode none by itself with argument 0.
-/// Its fd 4 holds the filter (a BPF program) that it has to load before it starts children. Without
-/// namespaces its arguments are 2, its directory, user and the kB that a child may leave there, and it has to
-/// call leap_confine() (confined.h): fd 6 holds rules for children, 7 and 8 its own filter and rules. Error
-/// when it cannot be had.
-Inside start_inside(Mode mode, const std::string& program, int tmp_mb);
-
-/// A program in memory, and its argument in place of 1 or 0.
-struct Image {
-  const std::string& bytes;
-  std::string argument;
-};
-Inside start_inside(Mode mode, const Image& program, int tmp_mb);
-
-/// Ends it, and all that runs in its sandbox.
-void end_inside(Inside& inside);
 
 }  // namespace leap::sandbox

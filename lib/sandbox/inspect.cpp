@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "sandbox/box.hpp"
 #include "sandbox/landlock.hpp"
+#include "sandbox/spawn.hpp"
 
 namespace leap::sandbox {
 namespace {

@@ -9,7 +9,7 @@ CONTAINED = settings[1] == "1"  # a pid namespace of our own, of which we are th
 CONFINED = settings[1] == "2"  # no namespaces, but Landlock: fd 6 holds rules for children, the last one ours
 SHARED = settings[2]  # names of sealed files, open as 7, 8, .., for programs of the system, with "|" between them
 TMP_KB, USER, OWN_USER, OWN_PID = settings[3] << 10, *settings[4:7]
-FILTER, OWN_FILTER = settings_filters  # BPF programs for children and, confined, for ourselves
+FILTER, OWN_FILTER = settings_filters  # BPF programs for children and for ourselves
 CONTROL, LIBRARY = 4, 5
 RECEIVE, SEND = 3, 4  # a child's pipes from and to the supervisor
 
@@ -17,7 +17,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 library = ctypes.PyDLL("/proc/self/fd/%d" % LIBRARY)
 os.closerange(3, 4)
 os.closerange(LIBRARY, LIBRARY + 1)
-del os.environ["LD_BIND_NOW"]  # was for this process: children are spared what would be looked up in each
+for name in ("LD_BIND_NOW", "LD_PRELOAD"):  # were for this process: children are spared what would be looked up in each
+    os.environ.pop(name, None)
 kinds = {}  # kind of child -> function(arguments, nonce, kept blobs by name), which does not return
 
 
@@ -53,6 +54,8 @@ def main():
     if not CONTAINED:
         libc.prctl(36, 1, 0, 0, 0)  # orphans of children become ours
     os.chdir(WORK_DIR)
+    library.leap_filter_all.argtypes = ctypes.c_char_p, ctypes.c_size_t
+    library.leap_filter_all.restype = ctypes.c_bool
     set_up, serve = library.leap_set_up, library.leap_serve
     set_up.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_char_p
     serve.argtypes = (ctypes.py_object,)
@@ -60,4 +63,6 @@ def main():
     gc.collect()
     fill_pools()
     gc.freeze()
+    if CONTAINED and OWN_FILTER and not library.leap_filter_all(OWN_FILTER, len(OWN_FILTER)):
+        sys.exit("cannot load a filter of system calls")
     serve(run_child)

@@ -18,9 +18,11 @@ import heapq
 import itertools
 import math
 import operator
-import re
-import string
-import typing
+
+if PRELOAD_MUCH:
+    import re
+    import string
+    import typing
 
 site.main()
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -278,10 +280,25 @@ def exit_status(error, _type=type, _int=int):
     return code & 0xFF if _type(code) is _int or code is True or code is False else 1
 
 
+def holds_sets(constant):
+    """Are there sets among the constants? Marshal does not keep the order of their elements, which programs can see."""
+    rest = [constant]
+    while rest:
+        one = rest.pop()
+        if type(one) is frozenset:
+            return True
+        rest += one if type(one) is tuple else getattr(one, "co_consts", ())
+    return False
+
+
 def run_compile(argv, nonce, kept):
     open_channel(nonce)
     try:
-        send(b"code", marshal.dumps(compile(kept[b"source"], OWN_FILE, "exec", dont_inherit=True)))
+        code = compile(kept[b"source"], OWN_FILE, "exec", dont_inherit=True)
+        if holds_sets(code):
+            send(b"source")
+        else:
+            send(b"code", marshal.dumps(code))
     except SyntaxError as error:
         send(b"error", type(error).__name__.encode(), str(error.lineno or 0).encode(), str(error.msg).encode("utf-8", "replace"))
     except BaseException as error:
@@ -304,22 +321,23 @@ def top_level(space, code, send):
         return 1
 
 
-def load_program(kept):
-    """The program's code: as it is kept, or compiled here, of which is said that it went well."""
+def load_program(kept, tell=False):
+    """The program's code: as it is kept, or compiled here. `tell`: says that it went well."""
     if b"source" not in kept:
         return marshal.loads(kept[b"program"])
     try:
         code = compile(kept[b"source"], OWN_FILE, "exec", dont_inherit=True)
-        send(b"compiled", str(time.process_time()).encode())
+        if tell:
+            send(b"compiled", str(time.process_time()).encode())
         return code
     except BaseException:
-        os._exit(0)
+        os._exit(0 if tell else 1)
 
 
 def run_main(argv, nonce, kept):
     """A program that reads stdin and writes stdout. argv is the request's."""
     finish = finish_program
-    finish(top_level(begin(argv, nonce), marshal.loads(kept[b"program"]), send) or 0)
+    finish(top_level(begin(argv, nonce), load_program(kept), send) or 0)
 
 
 def find_entry(space, name, _callable=callable):
@@ -340,7 +358,7 @@ def run_serve(argv, nonce, kept):
     name, rich = argv[1:3]
     if rich == "rich":
         dump = dump_rich
-    status = top_level(space, load_program(kept), say)
+    status = top_level(space, load_program(kept, rich == "rich"), say)
     if status is not None:
         finish(status)
     try:
@@ -450,7 +468,7 @@ def run_together(argv, nonce, kept):
     tests, say = run_tests, send
     source = kept[b"test"]
     own_builtins = dict(vars(sys.modules["builtins"]))
-    status = top_level(space, marshal.loads(kept[b"program"]), say)
+    status = top_level(space, load_program(kept), say)
     if status is not None:
         finish_program(status)
     try:

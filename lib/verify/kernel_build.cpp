@@ -207,7 +207,7 @@ Workshop::Workshop(sandbox::Mode mode, const Cache* cache)
     : mode_(mode),
       cache_(cache),
       own_store_(cache ? std::nullopt : user_store()),
-      pool_({mode, harness_source(), 512, {}}) {}
+      pool_({mode, "", 512, {}}) {}
 
 std::string Workshop::version() {
   return cudacpu::version() + sha256(std::string(kKernelDriver) + kFrames + kEntryHeader);

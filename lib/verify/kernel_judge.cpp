@@ -59,8 +59,8 @@ Judge::Judge(Options options, const Cache* cache)
     : options_(std::move(options)),
       profile_(cudacpu::profile(options_.arch)),
       workshop_(options_.sandbox, cache),
-      candidates_({options_.sandbox, harness_source(), 64, {}}),
-      judges_({options_.sandbox, harness_source(), 64, {}}) {}
+      candidates_({options_.sandbox, "", 64, {}}),
+      judges_({options_.sandbox, "", 64, {}}) {}
 
 std::string Judge::stamp() const {
   return Workshop::version() + " " + options_.arch + " " + std::to_string(options_.order) + " " +
@@ -115,7 +115,7 @@ void Judge::run_from(Case& one, Kind& kind, std::size_t first) {
   Run run;
   for (int attempt = 0;; ++attempt) {
     Lease lease(candidates_);
-    lease.keep("program", kind.program.bytes);
+    lease.keep(kind.program);
     next = first;
     try {
       run = run_trials(lease, check, trials, settings, go_on);

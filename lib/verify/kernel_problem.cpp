@@ -58,7 +58,7 @@ std::string Problem::run_reference(const std::vector<std::size_t>& missing, Work
   settings.limits = reference_limits();
   for (int attempt = 0;; ++attempt) {
     Lease lease(judges);
-    lease.keep("program", reference_->bytes);
+    lease.keep(*reference_);
     try {
       const Run run = run_trials(lease, check_, trials, settings, [](const TrialRun&) { return true; });
       for (std::size_t i = 0; i < missing.size(); ++i) {

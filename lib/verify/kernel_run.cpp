@@ -82,7 +82,7 @@ Run run_trials(Lease& lease, const Check& check, const std::vector<const Trial*>
   Run out;
   sandbox::Child child;
   child.kind = "driver";
-  child.payload = "program";
+  child.own_program = true;
   child.arguments = {"./solution", std::to_string(settings.workers), std::to_string(settings.arch),
                      std::to_string(settings.memory_mb)};
   child.limits = settings.limits;

@@ -18,8 +18,8 @@ using sandbox::End;
 using sandbox::Ended;
 using sandbox::Fields;
 
-std::string harness_source() {
-  return kHarness;
+std::string harness_source(Preload preload) {
+  return std::string("PRELOAD_MUCH = ") + (preload == Preload::kMuch ? "True" : "False") + "\n" + kHarness;
 }
 
 std::unique_ptr<sandbox::Box> Pool::take() {
@@ -44,6 +44,7 @@ std::unique_ptr<sandbox::Box> Pool::fresh() const {
 }
 
 Pool::~Pool() {
+  for (const auto& box : idle_) box->hang_up();  // they leave together
   for (const auto& [name, fd] : settings_.shared) close(fd);
 }
 
@@ -78,6 +79,7 @@ Lease::~Lease() {
   try {
     if (box_->running()) box_->stop();
     for (const auto& [name, bytes] : kept_) box_->keep(name, "");
+    box_->keep_program("");
     pool_.give(std::move(box_));
   } catch (const sandbox::Fault&) {
     // A broken sandbox is not used again.
@@ -93,9 +95,16 @@ void Lease::keep(const std::string& name, const std::string& bytes) {
   }
 }
 
+void Lease::keep(const Program& program) {
+  if (!program.native) return keep(program.source ? "source" : "program", program.bytes);
+  native_ = program.bytes;
+  box_->keep_program(native_);
+}
+
 void Lease::renew() {
   box_ = pool_.fresh();
   for (const auto& [name, bytes] : kept_) box_->keep(name, bytes);
+  box_->keep_program(native_);
 }
 
 namespace {
@@ -164,7 +173,10 @@ Program compile_python(Pool& pool, const std::string& source) {
     bool answered = false;
     while (lease.box().next(message)) {
       answered = true;
-      if (message[0] == "code" && message.size() == 2) {
+      if (message[0] == "source") {
+        program.source = true;
+        program.bytes = source;
+      } else if (message[0] == "code" && message.size() == 2) {
         program.bytes = std::move(message[1]);
       } else if (message[0] == "error" && message.size() == 4) {
         program.failed = "compile_error";

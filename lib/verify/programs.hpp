@@ -49,6 +49,7 @@ class Lease {
   Lease& operator=(const Lease&) = delete;
 
   void keep(const std::string& name, const std::string& bytes);
+  void keep(const Program& program);
   sandbox::Box& box() { return *box_; }
   /// After a fault: another sandbox, never used before, with the same programs.
   void renew();
@@ -57,10 +58,14 @@ class Lease {
   Pool& pool_;
   std::unique_ptr<sandbox::Box> box_;
   std::vector<std::pair<std::string, std::string>> kept_;
+  std::string native_;  ///< a kept program of the system
 };
 
-/// The Python source of the harness, the extension of every supervisor.
-std::string harness_source();
+/// What is ready in a sandbox of Python: all that programs import much, or only what takes little time.
+enum class Preload { kMuch, kLittle };
+
+/// The Python source of the harness, the extension of supervisors of sandboxes where Python runs.
+std::string harness_source(Preload preload = Preload::kMuch);
 
 /// The compiler's words about the candidate's file, solution.cpp: without paths of the machine, about 1,500
 /// bytes. `line` gets that of the first error, if it is 0.

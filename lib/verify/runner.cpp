@@ -62,7 +62,7 @@ Limits judge_limits(const Limits& candidate) {
 
 Runner::Runner(Pool& candidates, Pool& judges, const Program& program, const Limits& limits)
     : candidates_(candidates), judges_(judges), program_(program), limits_(limits), lease_(candidates) {
-  lease_.keep(program.source ? "source" : "program", program.bytes);
+  lease_.keep(program);
 }
 
 void Runner::read_error(const Fields& message, std::size_t first, Result& result) const {
@@ -166,8 +166,10 @@ Result Runner::run(const Job& job, const Job* next) {
 
 Result Runner::script(const Script& script) {
   Lease judge(judges_);
-  judge.keep(script.native.native ? "program" : "test",
-             script.native.native ? script.native.bytes : script.source);
+  if (script.native.native)
+    judge.keep(script.native);
+  else
+    judge.keep("test", script.source);
   return steady([&](const Limits& limits) {
     try {
       return script_once(script, limits, judge);
@@ -198,7 +200,7 @@ Result Runner::script_together(const Script& script) {
 
 void Runner::start(const Job& job, const Limits& limits) {
   Child child;
-  child.payload = program_.native ? "program" : "";
+  child.own_program = program_.native;
   child.limits = limits;
   if (job.call) {
     child.kind = program_.native ? "driver" : "serve";
@@ -254,7 +256,7 @@ Result Runner::run_once(const Job& job, const Job* next, const Limits& limits) {
 void Runner::start_server(const std::string& entry_point, const Limits& limits) {
   Child child;
   child.kind = program_.native ? "driver" : "serve";
-  child.payload = program_.native ? "program" : "";
+  child.own_program = program_.native;
   child.arguments = {"solution.py", entry_point, "rich"};
   child.limits = limits;
   lease_.box().start(child);
@@ -289,7 +291,7 @@ Result Runner::script_once(const Script& script, const Limits& limits, Lease& ju
   start_server(script.entry_point, limits);
   Child child;
   child.kind = script.native.native ? "driver" : "test";
-  child.payload = script.native.native ? "program" : "";
+  child.own_program = script.native.native;
   child.arguments = {"tests.py", script.entry_point, script.call};
   child.limits = judge_limits(limits);
   tester.start(child);
@@ -369,7 +371,7 @@ Result Runner::together_once(const Script& script, const Limits& limits) {
   Result result;
   Child child;
   child.kind = program_.native ? "driver" : "together";
-  child.payload = program_.native ? "program" : "";
+  child.own_program = program_.native;
   child.arguments = {"solution.py", script.entry_point, script.call};
   child.limits = limits;
   sandbox::Box& box = lease_.box();
@@ -406,10 +408,10 @@ Checked run_checker(Pool& judges, const Program& checker, const std::string& inp
   for (int attempt = 0; attempt < 2; ++attempt) {
     try {
       Lease lease(judges);
-      lease.keep("program", checker.bytes);
+      lease.keep(checker);
       Child child;
       child.kind = checker.native ? "binary" : "main";
-      child.payload = checker.native ? "program" : "";
+      child.own_program = checker.native;
       child.arguments = {checker.native ? "./checker" : "checker.py", "input", "output", "answer"};
       child.limits = judge_limits({});
       child.files = {{"input", input}, {"output", output}, {"answer", answer}};

@@ -36,7 +36,8 @@ struct Script {
   Program native;  ///< C++: the tests' own program
 };
 
-/// Runs one program's cases in one warm sandbox. The program must be compiled.
+/// Runs one program's cases in one warm sandbox. Errors in the text of one that isn't compiled yet are only
+/// told by script_from_source.
 class Runner {
  public:
   /// `judges`: sandboxes for tests and checkers, never for candidates.
