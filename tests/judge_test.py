@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from leftovers import Watch  # noqa: E402
+from python_cheats import APART, TOGETHER, TOGETHER_CODE  # noqa: E402
 
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 LIMITS = {"cpu_s": 0.6, "wall_s": 6, "memory_mb": 256, "output_kb": 256}
@@ -404,6 +405,13 @@ rows("script-no-check", script("f", "x = 1", "check"), ("any", "problem_error", 
 rows("script-empty", script("f", ""), ("any", "problem_error", "def f(x): return x"))
 rows("script-inprocess", script("f", "assert f(lambda x: x + 1, 2) == 3", inprocess=True),
      ("right", "ok", "def f(g, x): return g(x)"), ("wrong", "wrong_answer", "def f(g, x): return 0"), ("exit", "early_exit", "import os\ndef f(g, x): os._exit(0)"), ("sys-exit", "early_exit wrong_answer crash", "def f(g, x): raise SystemExit(0)"))
+# Elements of constant sets, in the order that the interpreter itself finds them in.
+SETS = "for x in {16, 8, 0, 24}: print(x)\ndef f(y): return [x for x in (1, {40, 8, 0, 16})[1]] + list({y, 8, 0, 16})\nif __name__ == '__main__': print(f(24))"
+rows("python-sets", stdio(("", subprocess.run(["/usr/bin/python3", "-c", SETS], capture_output=True, text=True, check=True).stdout)), ("order", "ok", SETS))
+rows("call-sets", call("f", ([24], eval(subprocess.run(["/usr/bin/python3", "-c", SETS], capture_output=True, text=True, check=True).stdout.splitlines()[-1]))), ("order", "ok", SETS))
+rows("call-attacks", call("f", ([2], 4), ([int(SECRET)], 2 * int(SECRET))), *APART)
+rows("script-attacks", CHECK, *APART)
+rows("inprocess-attacks", script("f", TOGETHER_CODE, "check", inprocess=True), *TOGETHER)
 
 # C++.
 CPP = stdio(("1 2\n", "3\n"), ("11 %s\n" % SECRET, "%d\n" % (11 + int(SECRET))), language="cpp")

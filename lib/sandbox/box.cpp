@@ -397,6 +397,7 @@ void Box::start(const Child& child) {
     roles += "du";
     fds.insert(fds.end(), {run.down_reader.get(), to_parent.get()});
     run.nonce = make_nonce();
+    if (child.sealed) run.seal = make_nonce();
     if (native) run.pending = frame_of({run.nonce});
     if (!child.message.empty()) run.pending += frame_of(child.message);
   }
@@ -404,7 +405,8 @@ void Box::start(const Child& child) {
     roles += 'p';
     fds.push_back(program_.get());
   }
-  Fields fields = {"start", std::to_string(run.number), child.kind, numbers, argv, run.nonce, roles};
+  Fields fields = {"start", std::to_string(run.number), child.kind, numbers,
+                   argv,    run.nonce + run.seal,       roles};
   for (const auto& [name, content] : child.files) {
     fields.push_back(name);
     fields.push_back(content);
@@ -444,6 +446,8 @@ bool Box::take_message(Run& run, Fields& message) const {
     if (unpack(std::string_view(run.received).substr(4, size), message) && message.size() > 1 &&
         message[0] == run.nonce) {
       message.erase(message.begin());
+      const bool sealed = !run.seal.empty() && message == Fields{run.seal};
+      if (sealed || message[0] == "sealed") message[0] = sealed ? "sealed" : "";
       run.received.erase(0, 4 + size);
       return true;
     }
@@ -462,6 +466,7 @@ bool Box::next(Fields& message) {
       finish();
       return false;
     }
+    if (run.forged) order_stop(run);  // nothing that it says will count
     flush(run);
     pollfd fds[3] = {{run.up.get(), POLLIN, 0},
                      {control_, POLLIN, 0},
@@ -477,9 +482,14 @@ bool Box::next(Fields& message) {
       while (run.up.get() >= 0 && receive(run)) continue;
     }
   }
-  if (run.messages > 0 && --run.messages == 0 && run.ended.empty())
-    write_frame({"stop", std::to_string(run.number)});
+  if (run.messages > 0 && --run.messages == 0) order_stop(run);
   return true;
+}
+
+void Box::order_stop(Run& run) {
+  if (run.stopped || !run.ended.empty()) return;
+  run.stopped = true;
+  write_frame({"stop", std::to_string(run.number)});
 }
 
 void Box::finish() {
@@ -521,8 +531,7 @@ void Box::close_input() {
 
 const Ended& Box::stop() {
   while (runs_.size() > 1) wait();
-  if (!runs_.empty() && runs_.front().ended.empty())
-    write_frame({"stop", std::to_string(runs_.front().number)});
+  if (!runs_.empty()) order_stop(runs_.front());
   return wait();
 }
 

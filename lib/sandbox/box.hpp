@@ -75,6 +75,8 @@ struct Child {
   std::vector<std::pair<std::string, std::string>> files;  ///< name, content in its working directory
   Fields message;                                          ///< sent to it at once
   int messages = 0;  ///< it is stopped after this many of its own; 0: no end
+  /// Python: it sends `sealed` when what it was called for has returned True, which no code of its own can.
+  bool sealed = false;
 };
 
 struct Settings {
@@ -138,11 +140,12 @@ class Box {
     Fd down_reader;  ///< the child's end: while it is open, writing raises no signal
     std::size_t most_out = 0;
     double patience_s = 0;
-    std::string nonce;
+    std::string nonce, seal;
     std::string pending;  ///< still to be sent to it
     bool closing = false;
     std::string received;
     bool forged = false;
+    bool stopped = false;
     int messages = 0;  ///< still wanted; 0: without end
     Fields ended;      ///< the supervisor's word
   };
@@ -150,6 +153,7 @@ class Box {
   void write_frame(const Fields& fields, const std::vector<int>& fds = {});
   Fields read_frame(double timeout_s);
   void flush(Run& run) const;
+  void order_stop(Run& run);
   /// Reads what is there. False at the end of it, or when there is nothing now.
   bool receive(Run& run) const;
   bool take_message(Run& run, Fields& message) const;

@@ -131,9 +131,13 @@ char* leap_text(View view, char* out, size_t room) {
   return out;
 }
 
-void leap_begin_answer(Bytes* answer, const char* kind) {
+void leap_begin_frame(Bytes* answer) {
   leap_clear(answer);
   append_number(answer, 0);
+}
+
+void leap_begin_answer(Bytes* answer, const char* kind) {
+  leap_begin_frame(answer);
   leap_add_field(answer, kind, strlen(kind));
 }
 

@@ -41,7 +41,8 @@ bool leap_is(View view, const char* word);
 /* A field as a string; cut at `room`. */
 char* leap_text(View view, char* out, size_t room);
 
-/* An answer is begun, gets its fields and is sent. */
+/* An answer is begun (`kind` is its first field), gets its fields and is sent. */
+void leap_begin_frame(Bytes* answer);
 void leap_begin_answer(Bytes* answer, const char* kind);
 void leap_add_field(Bytes* answer, const void* data, size_t size);
 /* Up to `size` bytes of a file from its start. */

@@ -7,7 +7,9 @@
  * to the parent; p the file of a program. A start that comes while a child runs waits for its end; requests
  * are read one at a time, so that no child is a fork of a process that knows the next one's input. stop
  * number: ends that child, if it still runs. keep name content; fetch name. What the child and the parent say
- * to each other does not pass here; whatever the child sends must start with the nonce that it was given. */
+ * to each other does not pass here; whatever the child sends must start with the nonce that it was given. A
+ * nonce twice as long has a second half that Python does not get to know: a message of both halves alone says
+ * that what Python was called for has come to its end, and returned True. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,15 +29,25 @@
 #include "child.h"
 #include "confined.h"
 #include "frames.h"
+#include "guard.h"
 #include "memory.h"
 #include "upkeep.h"
 
+/* Weak: a shell script in place of the interpreter loads this library too. */
+#pragma weak PyBytes_FromStringAndSize
+#pragma weak PyDict_New
+#pragma weak PyDict_SetItem
+#pragma weak PyObject_CallObject
+#pragma weak PyTuple_New
+#pragma weak PyTuple_SetItem
+#pragma weak _Py_TrueStruct
 extern PyObject* PyBytes_FromStringAndSize(const char*, ssize_t);
 extern PyObject* PyDict_New(void);
 extern int PyDict_SetItem(PyObject*, PyObject*, PyObject*);
 extern PyObject* PyObject_CallObject(PyObject*, PyObject*);
 extern PyObject* PyTuple_New(ssize_t);
 extern int PyTuple_SetItem(PyObject*, ssize_t, PyObject*);
+extern PyObject _Py_TrueStruct;
 
 enum { kMaxFile = 250 << 20, kMaxKept = 16 };
 
@@ -99,6 +111,8 @@ static PyObject* bytes_of(const char* data, size_t size) {
 
 /* In the child: Python's part, called with kind, argv, nonce and {name: kept blob}. */
 static void run_python(View kind, View argv, View nonce) {
+  enum { kNonce = 32, kSendFd = 4 };
+  const bool sealed = nonce.size == 2 * kNonce;
   PyObject* kept = PyDict_New();
   for (int i = 0; i < kMaxKept; ++i) {
     const Kept* one = &self.kept[i];
@@ -109,10 +123,16 @@ static void run_python(View kind, View argv, View nonce) {
   PyObject* out = PyTuple_New(4);
   PyTuple_SetItem(out, 0, bytes_of(kind.data, kind.size));
   PyTuple_SetItem(out, 1, bytes_of(argv.data, argv.size));
-  PyTuple_SetItem(out, 2, bytes_of(nonce.data, nonce.size));
+  PyTuple_SetItem(out, 2, bytes_of(nonce.data, sealed ? kNonce : nonce.size));
   PyTuple_SetItem(out, 3, kept);
-  PyObject_CallObject(self.python, out);
-  _exit(126);
+  if (sealed) leap_guard_interpreter();
+  const bool well = PyObject_CallObject(self.python, out) == &_Py_TrueStruct;
+  if (!well || !sealed) _exit(126);
+  leap_begin_frame(&self.answer);
+  leap_add_field(&self.answer, nonce.data, kNonce);
+  leap_add_field(&self.answer, nonce.data + kNonce, kNonce);
+  leap_send_answer(kSendFd, &self.answer);
+  _exit(0);
 }
 
 /* A request while child `number` runs. True when it is to end that child. */

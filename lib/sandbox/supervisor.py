@@ -19,11 +19,11 @@ os.closerange(3, 4)
 os.closerange(LIBRARY, LIBRARY + 1)
 for name in ("LD_BIND_NOW", "LD_PRELOAD"):  # were for this process: children are spared what would be looked up in each
     os.environ.pop(name, None)
-kinds = {}  # kind of child -> function(arguments, nonce, kept blobs by name), which does not return
+kinds = {}  # kind of child -> function(arguments, nonce, kept blobs by name), which returns only for a sealed child
 
 
 def run_child(kind, argv, nonce, kept):
-    kinds[kind](argv.decode().split("\0"), nonce, kept)
+    return kinds[kind](argv.decode().split("\0"), nonce, kept)
 
 
 def fill_pools():

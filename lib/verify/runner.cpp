@@ -44,6 +44,8 @@ const std::string& at(const Fields& message, std::size_t i) {
   return i < message.size() ? message[i] : none;
 }
 
+constexpr const char* kForged = "wrote to the harness's own channel";
+
 /// Bytes of input that surely fit into a socket whose other end does not read.
 constexpr std::size_t kMostAhead = 32 << 10;
 
@@ -83,7 +85,7 @@ void Runner::judge_end(const Ended& ended, bool complete, Result& result) const 
   if (ended.forged || bad_call) {
     result.status = "sandbox_violation";
     result.cheat = true;
-    result.note = bad_call ? "a forbidden system call" : "wrote to the harness's own channel";
+    result.note = bad_call ? "a forbidden system call" : kForged;
     return;
   }
   const bool no_memory =
@@ -276,6 +278,11 @@ bool Runner::is_serving(const std::string& entry_point, Result& result) {
     if (at(message, 0) == "missing") {
       result.status = "interface_error";
       result.note = "`" + entry_point + "` is not defined";
+    } else if (at(message, 0) != "error") {
+      result.status = "sandbox_violation";
+      result.cheat = true;
+      result.note = kForged;
+      box.stop();
     }
     box.wait();
   }
@@ -371,6 +378,7 @@ Result Runner::together_once(const Script& script, const Limits& limits) {
   Result result;
   Child child;
   child.kind = program_.native ? "driver" : "together";
+  child.sealed = !program_.native;
   child.own_program = program_.native;
   child.arguments = {"solution.py", script.entry_point, script.call};
   child.limits = limits;
@@ -380,7 +388,7 @@ Result Runner::together_once(const Script& script, const Limits& limits) {
   bool complete = false;
   while (box.next(message)) {
     const std::string& op = at(message, 0);
-    complete = complete || op == "done" || op == "failed";
+    complete = complete || op == (program_.native ? "done" : "sealed") || op == "failed";
     if (op == "error") read_error(message, 1, result);
     if (op == "missing") {
       result.status = "interface_error";
