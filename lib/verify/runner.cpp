@@ -86,6 +86,8 @@ void Runner::judge_end(const Ended& ended, bool complete, Result& result) const 
     result.status = "sandbox_violation";
     result.cheat = true;
     result.note = bad_call ? "a forbidden system call" : kForged;
+    // It was stopped when this was seen, or was quicker: chance.
+    if (!bad_call) result.exit_code = -1, result.signal = 0;
     return;
   }
   const bool no_memory =
