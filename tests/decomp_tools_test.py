@@ -11,6 +11,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from leftovers import descendants  # noqa: E402
+
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 TASK = {"check": {"type": "stdio", "cases": [{"stdin": "1 2 3\n", "stdout": "6\n"}, {"stdin": "4\n", "stdout": "4\n"}]}}
 COMPLETION = 'def read() -> list[int]:\n    """The numbers."""\n    ...\n\ndef total(x: list[int]) -> int:\n    "Sum."\n'
@@ -49,22 +52,6 @@ def plain(text):
             return {k: without(v) for k, v in value.items() if k != "measured"}
         return [without(v) for v in value] if isinstance(value, list) else value
     return [without(json.loads(line)) for line in text.splitlines()]
-
-
-def descendants(pid):
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents.setdefault(int((entry / "stat").read_text().rpartition(")")[2].split()[1]), []).append(int(entry.name))
-            except OSError:
-                pass
-    found, todo = [], [pid]
-    while todo:
-        children = parents.get(todo.pop(), [])
-        found += children
-        todo += children
-    return found
 
 
 JOBS = (("decomp-split", sampled), ("decomp-recombine", implemented))

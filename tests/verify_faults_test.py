@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from leftovers import descendants  # noqa: E402
+
 BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve()
 TOOL = BIN / "leap-verify"
 
@@ -34,23 +37,6 @@ def plain(text):
                 turn["verdict"].pop("measured", None)
         out.append(record)
     return out
-
-
-def descendants(pid):
-    """Processes below `pid`."""
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents.setdefault(int((entry / "stat").read_text().rpartition(")")[2].split()[1]), []).append(int(entry.name))
-            except OSError:
-                pass
-    found, todo = [], [pid]
-    while todo:
-        children = parents.get(todo.pop(), [])
-        found += children
-        todo += children
-    return found
 
 
 def wait_for(condition, seconds=60):

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "base/text.hpp"
+
 namespace leap {
 namespace {
 
@@ -51,11 +53,10 @@ std::string sha256(std::string_view bytes) {
   while (last.size() % 64 != 56) last += '\0';
   for (int shift = 56; shift >= 0; shift -= 8) last += static_cast<char>(bits >> shift);
   for (std::size_t at = 0; at < last.size(); at += 64) add_block(hash, last.data() + at);
-  static const char* const kDigits = "0123456789abcdef";
   std::string out;
   for (const std::uint32_t word : hash)
-    for (int shift = 28; shift >= 0; shift -= 4) out += kDigits[word >> shift & 15];
-  return out;
+    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(word >> shift);
+  return hex(out);
 }
 
 }  // namespace leap

@@ -79,6 +79,18 @@ std::string shorten(std::string_view text, std::size_t limit, std::string_view m
   return std::string(text.substr(0, end)) + std::string(mark);
 }
 
+std::string hex(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const char byte : bytes) {
+    const auto c = static_cast<unsigned char>(byte);
+    out += kDigits[c >> 4];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
 std::string_view strip(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);

@@ -17,6 +17,9 @@ std::string to_utf8(std::string_view bytes);
 /// At most `limit` bytes of valid UTF-8 `text`, cut between characters; when cut, `mark` is appended.
 std::string shorten(std::string_view text, std::size_t limit, std::string_view mark = "...");
 
+/// Two hexadecimal digits a byte.
+std::string hex(std::string_view bytes);
+
 std::string_view strip(std::string_view text);
 
 }  // namespace leap

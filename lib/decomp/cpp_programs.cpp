@@ -77,8 +77,7 @@ void CppPrograms::prepare() {
   }
   if (!ready) {
     if (why_.empty()) why_ = "the implementations do not compile side by side";
-    for (auto& function : parts_.functions)
-      for (CppImplementation& one : function) one.part = CppPart::kWhole;
+    share_nothing();
     return;
   }
   for (const auto& [l, j] : suspects) {
@@ -143,6 +142,18 @@ std::unique_ptr<Kept> CppPrograms::take(std::vector<std::unique_ptr<Kept>>& idle
   return make();
 }
 
+template <class Kept>
+void CppPrograms::give(std::vector<std::unique_ptr<Kept>>& idle, std::unique_ptr<Kept> kept) {
+  std::lock_guard lock(mutex_);
+  idle.push_back(std::move(kept));
+}
+
+/// Near its limit a program may end otherwise when it is compiled as a whole.
+bool CppPrograms::is_near_limit(double cpu_s) const {
+  const double limit = judge_.limits().cpu_s;
+  return cpu_s > 0.5 * limit && cpu_s < 2 * limit;
+}
+
 char CppPrograms::run_once(std::size_t test, const std::vector<int>& choice, std::string& calls) {
   // A server is a process that others of its sandbox must not reach: it takes namespaces.
   return sandbox::resolve(sandboxes_.mode) == sandbox::Mode::kBwrap ? by_server(test, choice, calls)
@@ -159,15 +170,9 @@ char CppPrograms::by_server(std::size_t test, const std::vector<int>& choice, st
       CppServer::Run run = server->run(choice, judge_.inputs()[test].input, limits);
       spend(run.result.cpu_s);
       ++runs_;
-      {
-        std::lock_guard lock(mutex_);
-        idle_servers_.push_back(std::move(server));
-      }
+      give(idle_servers_, std::move(server));
       calls = std::move(run.calls);
-      // Near its limit a program may end otherwise when it is compiled as a whole.
-      const double limit = judge_.limits().cpu_s;
-      const bool near = run.result.cpu_s > 0.5 * limit && run.result.cpu_s < 2 * limit;
-      return near || run.unsure ? '?' : judge_.letter(test, run.result);
+      return is_near_limit(run.result.cpu_s) || run.unsure ? '?' : judge_.letter(test, run.result);
     } catch (const sandbox::Fault&) {
       calls.clear();
     }
@@ -188,15 +193,10 @@ char CppPrograms::by_runner(std::size_t test, const std::vector<int>& choice, st
   const verify::Result result = runner->run(job, nullptr);
   spend(result.cpu_s);
   ++runs_;
-  {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(runner));
-  }
+  give(idle_, std::move(runner));
   if (result.report.size() > choice.size() && result.report[0] == kLeapMagic)
     calls = result.report.substr(1, choice.size());
-  const double limit = judge_.limits().cpu_s;
-  const bool near = result.cpu_s > 0.5 * limit && result.cpu_s < 2 * limit;
-  return near || result.harness ? '?' : judge_.letter(test, result);
+  return is_near_limit(result.cpu_s) || result.harness ? '?' : judge_.letter(test, result);
 }
 
 CppPrograms::Run CppPrograms::run(std::size_t test, const std::vector<int>& choice) {

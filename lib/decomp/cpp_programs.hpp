@@ -66,6 +66,9 @@ class CppPrograms {
   char by_runner(std::size_t test, const std::vector<int>& choice, std::string& calls);
   template <class Kept, class Make>
   std::unique_ptr<Kept> take(std::vector<std::unique_ptr<Kept>>& idle, const Make& make);
+  template <class Kept>
+  void give(std::vector<std::unique_ptr<Kept>>& idle, std::unique_ptr<Kept> kept);
+  bool is_near_limit(double cpu_s) const;
 
   CppSandboxes& sandboxes_;
   const Decomposition& decomposition_;

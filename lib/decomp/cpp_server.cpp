@@ -1,7 +1,5 @@
 #include "decomp/cpp_server.hpp"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -24,25 +22,18 @@ std::string_view cpp_runtime() {
 CppServer::CppServer(sandbox::Mode mode, const std::string& program)
     : inside_(sandbox::start_inside(mode, sandbox::Image{program, LEAP_SERVE}, 64)) {
   char hello = 0;
-  transfer(false, &hello, 1, 60);
+  receive(&hello, 1, 60);
 }
 
 CppServer::~CppServer() {
   sandbox::end_inside(inside_);
 }
 
-void CppServer::transfer(bool out, void* data, std::size_t size, double patience_s) {
+void CppServer::receive(void* data, std::size_t size, double patience_s) {
   for (char* at = static_cast<char*>(data); size > 0;) {
-    if (!out) {
-      pollfd wait{inside_.control, POLLIN, 0};
-      int ready;
-      do {
-        ready = poll(&wait, 1, static_cast<int>(patience_s * 1000));
-      } while (ready < 0 && errno == EINTR);  // a signal that asks to finish: this line is finished first
-      if (ready <= 0) throw sandbox::Fault("server: no answer in time");
-    }
-    const ssize_t n =
-        out ? send(inside_.control, at, size, MSG_NOSIGNAL) : recv(inside_.control, at, size, 0);
+    if (!sandbox::wait_for_answer(inside_.control, patience_s))
+      throw sandbox::Fault("server: no answer in time");
+    const ssize_t n = recv(inside_.control, at, size, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw sandbox::Fault("server: it has ended");
     at += n;
@@ -61,16 +52,16 @@ CppServer::Run CppServer::run(const std::vector<int>& choice, const std::string&
   for (std::size_t l = 0; l < choice.size(); ++l) asked.choice[l] = static_cast<std::uint16_t>(choice[l]);
   std::string request(reinterpret_cast<const char*>(&asked), sizeof asked);
   request += input;
-  transfer(true, request.data(), request.size(), 60);
+  if (!sandbox::send_all(inside_.control, request)) throw sandbox::Fault("server: it has ended");
   LeapRan ran{};
-  transfer(false, &ran, sizeof ran, limits.wall_s * 1.5 + 30);
+  receive(&ran, sizeof ran, limits.wall_s * 1.5 + 30);
   if (ran.out_size > (static_cast<std::uint64_t>(limits.output_kb) << 10) || ran.err_size > 1 << 20)
     throw sandbox::Fault("server: an answer of another kind");
   Run out;
   std::string errors(ran.err_size, '\0');
   out.result.output.resize(ran.out_size);
-  transfer(false, out.result.output.data(), ran.out_size, 60);
-  transfer(false, errors.data(), errors.size(), 60);
+  receive(out.result.output.data(), ran.out_size, 60);
+  receive(errors.data(), errors.size(), 60);
   static constexpr RunEnd kEnds[] = {RunEnd::kExit, RunEnd::kSignal, RunEnd::kCpu,
                                      RunEnd::kWall, RunEnd::kMemory, RunEnd::kOutput};
   if (ran.end < 0 || ran.end > kLeapOutput) throw sandbox::Fault("server: an answer of another kind");

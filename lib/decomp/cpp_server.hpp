@@ -32,7 +32,7 @@ class CppServer {
   Run run(const std::vector<int>& choice, const std::string& input, const sandbox::Limits& limits);
 
  private:
-  void transfer(bool out, void* data, std::size_t size, double patience_s);
+  void receive(void* data, std::size_t size, double patience_s);
 
   sandbox::Inside inside_;
 };

@@ -1,8 +1,5 @@
 #include "decomp/worker_process.hpp"
 
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -54,23 +51,12 @@ WorkerProcess::~WorkerProcess() {
 }
 
 void WorkerProcess::send(const Fields& fields) {
-  std::string bytes = packed(fields);
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const ssize_t n = ::send(inside_.control, rest.data(), rest.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw sandbox::Fault("worker: it has ended");
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
+  if (!sandbox::send_all(inside_.control, packed(fields))) throw sandbox::Fault("worker: it has ended");
 }
 
 Fields WorkerProcess::receive(double patience_s) {
-  pollfd wait{inside_.control, POLLIN, 0};
-  int ready;
-  do {
-    ready = poll(&wait, 1, static_cast<int>(patience_s * 1000));
-  } while (ready < 0 && errno == EINTR);  // a signal that asks to finish: this line is finished first
-  if (ready <= 0) throw sandbox::Fault("worker: no answer in time");
+  if (!sandbox::wait_for_answer(inside_.control, patience_s))
+    throw sandbox::Fault("worker: no answer in time");
   Fields fields;
   if (!read_frame(inside_.control, fields)) throw sandbox::Fault("worker: it has ended");
   return fields;

@@ -10,15 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 
+#include "base/frames.hpp"
 #include "base/text.hpp"
 #include "sandbox/bwrap.hpp"
 #include "sandbox/filter.hpp"
@@ -44,13 +41,7 @@ constexpr const char* kPython = "/usr/bin/python3";
 constexpr const char* kPreload = "/proc/self/fd/5";  ///< the supervisor's library, before Python starts
 
 std::string python_bytes(std::string_view bytes) {
-  static const char* const kDigits = "0123456789abcdef";
-  std::string out = "bytes.fromhex('";
-  for (unsigned char c : bytes) {
-    out += kDigits[c >> 4];
-    out += kDigits[c & 15];
-  }
-  return out + "')";
+  return "bytes.fromhex('" + hex(bytes) + "')";
 }
 
 std::mutex choice_mutex;
@@ -66,49 +57,10 @@ std::vector<std::string> supervisor_command() {
           "exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
 }
 
-/// Its length, then each field's length and bytes.
-std::string frame_of(const Fields& fields) {
-  std::string out(4, '\0');
-  auto put = [&](std::size_t at, std::size_t size) {
-    for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<char>(size >> (8 * i));
-  };
-  for (const std::string& field : fields) {
-    const std::size_t at = out.size();
-    out.resize(at + 4);
-    put(at, field.size());
-    out += field;
-  }
-  put(0, out.size() - 4);
-  return out;
-}
-
-std::size_t number_at(const char* at) {
-  std::size_t size = 0;
-  for (int i = 3; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(at[i]);
-  return size;
-}
-
-/// The fields that fill `body`; false where they do not.
-bool unpack(std::string_view body, Fields& fields) {
-  while (!body.empty()) {
-    if (body.size() < 4 || number_at(body.data()) > body.size() - 4) return false;
-    const std::size_t size = number_at(body.data());
-    fields.emplace_back(body.substr(4, size));
-    body.remove_prefix(4 + size);
-  }
-  return true;
-}
-
 std::string make_nonce() {
-  unsigned char random[kNonce / 2];
+  char random[kNonce / 2];
   if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) throw_errno("getrandom");
-  static const char* const kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char c : random) {
-    out += kDigits[c >> 4];
-    out += kDigits[c & 15];
-  }
-  return out;
+  return hex({random, sizeof random});
 }
 
 /// The end that is ours does not block.
@@ -185,7 +137,7 @@ bool Box::open_bwrap(const Settings& settings, std::string& trouble) {
 bool Box::open_landlock(const Settings& settings, std::string& trouble) {
   mode_ = Mode::kLandlock;
   try {
-    make_work_dir();
+    work_dir_ = make_work_dir();
     ChildFilter needs;
     needs.namespaces = false;
     needs.own_user = may_own_users();
@@ -210,25 +162,17 @@ bool Box::open_landlock(const Settings& settings, std::string& trouble) {
 
 bool Box::open_plain(const Settings& settings, std::string& trouble) {
   mode_ = Mode::kNone;
-  make_work_dir();
+  work_dir_ = make_work_dir();
   const std::string filters = "settings_filters = b'', b''";
   if (greet(settings, supervisor_command(), {}, "0", filters, trouble)) return true;
   end(true);
   return false;
 }
 
-void Box::make_work_dir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) throw_errno(pattern);
-  work_dir_ = pattern;
-}
-
 bool Box::greet(const Settings& settings, const std::vector<std::string>& argv, const std::vector<int>& fds,
                 const std::string& kind, const std::string& filters, std::string& trouble) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-  control_ = ends[0];
-  Fd other(ends[1]);
+  auto [control, other] = socket_pair();
+  control_ = control.release();
   std::string shared_names;
   if (mode_ != Mode::kNone)
     for (const auto& [name, fd] : settings.shared) shared_names += (shared_names.empty() ? "" : "|") + name;
@@ -255,8 +199,7 @@ bool Box::greet(const Settings& settings, const std::vector<std::string>& argv, 
     const std::string said(strip(to_utf8(content_of(stderr_fd.get(), 4096))));
     trouble = said.empty() ? error.what() : shorten(said.substr(said.rfind('\n') + 1), 300);
   }
-  if (control_ >= 0) close(control_);
-  control_ = -1;
+  hang_up();
   return false;
 }
 
@@ -285,7 +228,7 @@ void Box::fault(const std::string& what) {
 
 void Box::write_frame(const Fields& fields, const std::vector<int>& fds) {
   if (control_ < 0) throw Fault("sandbox: it has ended");
-  const std::string body = frame_of(fields);
+  const std::string body = packed(fields);
   std::string_view rest = body;
   const auto deadline =
       Clock::now() + std::chrono::duration<double>(runs_.empty() ? 60 : runs_.front().patience_s);
@@ -338,9 +281,8 @@ Fields Box::read_frame(double timeout_s) {
       }
     }
   };
-  char head[4];
-  fill(head, 4);
-  const std::size_t size = number_at(head);
+  std::uint32_t size = 0;
+  fill(reinterpret_cast<char*>(&size), 4);
   if (size > kMaxFrame) fault("a message too long");
   std::string body(size, '\0');
   fill(body.data(), size);
@@ -354,13 +296,7 @@ void Box::keep(const std::string& name, const std::string& bytes) {
 }
 
 void Box::keep_program(const std::string& bytes) {
-  program_.reset();
-  if (bytes.empty()) return;
-  // For execution it must be open for nobody to write to.
-  const Fd writable = memory_file(bytes);
-  if (fchmod(writable.get(), 0555) != 0) throw_errno("memfd");
-  program_ = Fd(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
-  if (program_.get() < 0) throw_errno("memfd");
+  program_ = bytes.empty() ? Fd() : program_file(bytes);
 }
 
 void Box::start(const Child& child) {
@@ -398,8 +334,8 @@ void Box::start(const Child& child) {
     fds.insert(fds.end(), {run.down_reader.get(), to_parent.get()});
     run.nonce = make_nonce();
     if (child.sealed) run.seal = make_nonce();
-    if (native) run.pending = frame_of({run.nonce});
-    if (!child.message.empty()) run.pending += frame_of(child.message);
+    if (native) run.pending = packed({run.nonce});
+    if (!child.message.empty()) run.pending += packed(child.message);
   }
   if (native && child.own_program) {
     roles += 'p';
@@ -439,7 +375,8 @@ bool Box::receive(Run& run) const {
 /// A message begins with the nonce and is filled by its fields, or it is not the harness's.
 bool Box::take_message(Run& run, Fields& message) const {
   if (run.received.size() < 4) return false;
-  const std::size_t size = number_at(run.received.data());
+  std::uint32_t size = 0;
+  std::memcpy(&size, run.received.data(), 4);
   message.clear();
   if (size <= kMaxMessage) {
     if (run.received.size() - 4 < size) return false;
@@ -519,7 +456,7 @@ void Box::finish() {
 void Box::send(const Fields& message) {
   if (control_ < 0) throw Fault("sandbox: it has ended");
   if (runs_.empty() || runs_.front().down.get() < 0) return;
-  runs_.front().pending += frame_of(message);
+  runs_.front().pending += packed(message);
   flush(runs_.front());
 }
 

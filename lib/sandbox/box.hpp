@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/frames.hpp"
 #include "sandbox/fd.hpp"
 
 namespace leap::sandbox {
@@ -63,7 +64,7 @@ struct Ended {
   std::string out, err;
 };
 
-using Fields = std::vector<std::string>;
+using leap::Fields;
 
 struct Child {
   std::string
@@ -131,7 +132,6 @@ class Box {
   /// Starts the supervisor and waits for its word. `fds` become 6, 7, ...
   bool greet(const Settings& settings, const std::vector<std::string>& argv, const std::vector<int>& fds,
              const std::string& kind, const std::string& filters, std::string& trouble);
-  void make_work_dir();
   void end(bool at_once);
   /// A child that runs or waits: its files, its pipes and what has come through them.
   struct Run {

@@ -1,6 +1,8 @@
 #include "sandbox/fd.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +21,20 @@ Fd memory_file(std::string_view content) {
   }
   lseek(fd.get(), 0, SEEK_SET);
   return fd;
+}
+
+Fd program_file(std::string_view content) {
+  const Fd writable = memory_file(content);
+  if (fchmod(writable.get(), 0555) != 0) throw_errno("memfd");
+  Fd fd(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) throw_errno("memfd");
+  return fd;
+}
+
+std::pair<Fd, Fd> socket_pair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+  return {Fd(ends[0]), Fd(ends[1])};
 }
 
 std::string content_of(int fd, std::size_t most) {

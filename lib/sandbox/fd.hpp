@@ -32,6 +32,12 @@ class Fd {
 /// A file in memory at offset 0. Error when there is none.
 Fd memory_file(std::string_view content);
 
+/// The same, to be executed: open for nobody to write to.
+Fd program_file(std::string_view content);
+
+/// Both ends of a stream socket.
+std::pair<Fd, Fd> socket_pair();
+
 /// Of a file, its first `most` bytes.
 std::string content_of(int fd, std::size_t most);
 

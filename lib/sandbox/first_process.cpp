@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/error.hpp"
+
 namespace leap::sandbox {
 namespace {
 
@@ -69,6 +71,12 @@ void end_first_process(pid_t pid, bool at_once, bool contained) {
   if (!contained && (info.si_code != CLD_EXITED || info.si_status != 0)) end_session(pid);
   int status = 0;
   waitpid(pid, &status, 0);
+}
+
+std::string make_work_dir() {
+  std::string path = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
+  if (!mkdtemp(path.data())) throw_errno(path);
+  return path;
 }
 
 void remove_tree(const std::string& folder) {

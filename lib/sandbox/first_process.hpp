@@ -17,6 +17,9 @@ bool may_own_users();
 /// unless `at_once`; children outlive one that was killed where there is no pid namespace.
 void end_first_process(pid_t pid, bool at_once, bool contained);
 
+/// A new directory for a sandbox's files. Error when there is none.
+std::string make_work_dir();
+
 /// Also directories that a program has closed to its own user.
 void remove_tree(const std::string& folder);
 

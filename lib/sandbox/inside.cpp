@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -26,19 +24,13 @@ namespace {
 
 /// Waits for the first byte of the program's greeting; false where it ended.
 bool greets(int control) {
-  pollfd wait{control, POLLIN, 0};
   char first = 0;
-  int ready = 0;
-  do {
-    ready = poll(&wait, 1, 30000);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0 && recv(control, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+  return wait_for_answer(control, 30) && recv(control, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 }
 
 Inside start_confined(int file, int tmp_mb) {
   Inside inside;
-  inside.work_dir = (std::filesystem::temp_directory_path() / "leap-XXXXXX").string();
-  if (!mkdtemp(inside.work_dir.data())) throw_errno(inside.work_dir);
+  inside.work_dir = make_work_dir();
   const Fd stderr_fd = memory_file("");
   try {
     ChildFilter needs;
@@ -46,10 +38,8 @@ Inside start_confined(int file, int tmp_mb) {
     needs.landlock_abi = landlock_abi();
     const Fd rules(landlock_rules(inside.work_dir, false)), own_rules(landlock_rules(inside.work_dir, true));
     const Fd children = memory_file(filter_for_children(needs)), own = memory_file(filter_for_all());
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-    inside.control = ends[0];
-    const Fd other(ends[1]);
+    auto [control, other] = socket_pair();
+    inside.control = control.release();
     inside.pid =
         spawn({"/proc/self/fd/5", "2", inside.work_dir, std::to_string(kFirstUser),
                std::to_string(static_cast<long>(tmp_mb) << 10)},
@@ -69,9 +59,7 @@ Inside start_file(Mode mode, int file, const std::string& argument, int tmp_mb) 
   std::string trouble;
   for (const bool as_nobody : {true, false}) {
     if (as_nobody && (!contained || !root || nobody_works == 0)) continue;
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
-    Fd control(ends[0]), other(ends[1]);
+    auto [control, other] = socket_pair();
     const Fd stderr_fd = memory_file(""), filter = memory_file(filter_for_all());
     ChildFilter needs;
     needs.may_fork = as_nobody || !root;
@@ -109,12 +97,27 @@ Inside start_inside(Mode mode, const std::string& program, int tmp_mb) {
 }
 
 Inside start_inside(Mode mode, const Image& program, int tmp_mb) {
-  Fd writable = memory_file(program.bytes);
-  // What is open for writing is not run.
-  const Fd file(open(("/proc/self/fd/" + std::to_string(writable.get())).c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw_errno("memfd");
-  writable.reset();
+  const Fd file = program_file(program.bytes);
   return start_file(mode, file.get(), program.argument, tmp_mb);
+}
+
+bool wait_for_answer(int control, double patience_s) {
+  pollfd wait{control, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&wait, 1, static_cast<int>(patience_s * 1000));
+  } while (ready < 0 && errno == EINTR);  // a signal that asks to finish: this line is finished first
+  return ready > 0;
+}
+
+bool send_all(int control, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = send(control, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
 }
 
 void end_inside(Inside& inside) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 #include "sandbox/box.hpp"
 
@@ -32,6 +33,12 @@ struct Image {
   std::string argument;
 };
 Inside start_inside(Mode mode, const Image& program, int tmp_mb);
+
+/// Waits until the program has said something or has ended; false when patience is over.
+bool wait_for_answer(int control, double patience_s);
+
+/// False when the program has ended.
+bool send_all(int control, std::string_view bytes);
 
 /// Ends it, and all that runs in its sandbox.
 void end_inside(Inside& inside);

@@ -76,29 +76,25 @@ Shards::Range Shards::range(int rank, std::size_t index) const {
   return {inside(rank * stretch_), inside((rank + 1) * stretch_)};
 }
 
-Shards::Exchange Shards::exchange(const std::vector<at::Tensor>& tensors) const {
+void Shards::exchange(const std::vector<at::Tensor>& tensors,
+                      void (Ranks::*move)(std::vector<Collectives::Part>) const) const {
+  if (ranks_.alone()) return;
   Exchange all(ranks_.size());
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
       all.add(tensors[i], range(rank, i), static_cast<std::size_t>(rank));
   }
-  return all;
+  const auto parts = all.parts();
+  (ranks_.*move)(parts);
+  all.put_back(parts);
 }
 
 void Shards::reduce(const std::vector<at::Tensor>& gradients) const {
-  if (ranks_.alone()) return;
-  Exchange all = exchange(gradients);
-  const auto parts = all.parts();
-  ranks_.reduce(parts);
-  all.put_back(parts);
+  exchange(gradients, &Ranks::reduce);
 }
 
 void Shards::broadcast(const std::vector<at::Tensor>& weights) const {
-  if (ranks_.alone()) return;
-  Exchange all = exchange(weights);
-  const auto parts = all.parts();
-  ranks_.broadcast(parts);
-  all.put_back(parts);
+  exchange(weights, &Ranks::broadcast);
 }
 
 }  // namespace leap::training

@@ -36,7 +36,8 @@ class Shards {
 
  private:
   class Exchange;
-  Exchange exchange(const std::vector<at::Tensor>& tensors) const;
+  void exchange(const std::vector<at::Tensor>& tensors,
+                void (Ranks::*move)(std::vector<Collectives::Part>) const) const;
 
   const Ranks& ranks_;
   std::vector<std::int64_t> starts_;  // of each parameter in the row, and the row's end

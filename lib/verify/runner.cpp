@@ -78,18 +78,18 @@ void Runner::judge_end(const Ended& ended, bool complete, Result& result) const 
   result.cpu_s = ended.cpu_s;
   result.wall_s = ended.wall_s;
   result.max_rss_mb = ended.max_rss_mb;
-  const bool own_end = ended.end == End::kExit || ended.end == End::kSignal;
-  if (ended.end == End::kExit) result.exit_code = ended.code;
-  if (ended.end == End::kSignal) result.signal = ended.code;
   const bool bad_call = ended.end == End::kSignal && ended.code == SIGSYS;
   if (ended.forged || bad_call) {
     result.status = "sandbox_violation";
     result.cheat = true;
     result.note = bad_call ? "a forbidden system call" : kForged;
-    // It was stopped when this was seen, or was quicker: chance.
-    if (!bad_call) result.exit_code = -1, result.signal = 0;
+    // A forger was stopped when this was seen, or was quicker: chance.
+    if (bad_call) result.signal = ended.code;
     return;
   }
+  const bool own_end = ended.end == End::kExit || ended.end == End::kSignal;
+  if (ended.end == End::kExit) result.exit_code = ended.code;
+  if (ended.end == End::kSignal) result.signal = ended.code;
   const bool no_memory =
       ended.end == End::kMemory || result.error_type == "MemoryError" ||
       result.error_type == "std::bad_alloc" ||

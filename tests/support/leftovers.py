@@ -25,6 +25,23 @@ def leftovers():
     return found + [p for p in pathlib.Path(tempfile.gettempdir()).glob("leap-??????")]
 
 
+def descendants(pid):
+    """Processes below `pid`."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents.setdefault(int((entry / "stat").read_text().rpartition(")")[2].split()[1]), []).append(int(entry.name))
+            except OSError:
+                pass
+    found, todo = [], [pid]
+    while todo:
+        children = parents.get(todo.pop(), [])
+        found += children
+        todo += children
+    return found
+
+
 class Watch:
     """From its making on. Run tools with `environment`: their temporary directory is one of their own."""
 
