@@ -24,7 +24,7 @@ std::set<int> accused(const std::string& message) {
 CppSandboxes::CppSandboxes(sandbox::Mode wanted)
     : mode(wanted),
       programs({mode, verify::harness_source(), 64, {}}),
-      judges({mode, verify::harness_source(verify::Preload::kLittle), 64, {}}),
+      judges({mode, verify::harness_source(verify::Guests::kJudges), 64, {}}),
       compilers({mode, "", 512, {}}) {}
 
 CppPrograms::CppPrograms(CppSandboxes& sandboxes, const Decomposition& decomposition, const Judge& judge)

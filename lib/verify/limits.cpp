@@ -34,4 +34,14 @@ sandbox::Limits limits_of(const Json& task) {
   return limits;
 }
 
+sandbox::Limits judge_limits(const sandbox::Limits& candidate) {
+  sandbox::Limits limits;
+  limits.cpu_s = 60;
+  limits.wall_s = candidate.wall_s + 120;
+  limits.memory_mb = 2048;
+  limits.output_kb = 16 << 10;
+  limits.file_mb = 64;
+  return limits;
+}
+
 }  // namespace leap::verify

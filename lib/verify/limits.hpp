@@ -15,4 +15,7 @@ double number_of(const Json& object, const char* name, double otherwise, const s
 /// `task.limits`, with the defaults for what it leaves out. RecordError when a limit cannot be one.
 sandbox::Limits limits_of(const Json& task);
 
+/// Limits of code that belongs to the problem.
+sandbox::Limits judge_limits(const sandbox::Limits& candidate);
+
 }  // namespace leap::verify

@@ -18,8 +18,8 @@ using sandbox::End;
 using sandbox::Ended;
 using sandbox::Fields;
 
-std::string harness_source(Preload preload) {
-  return std::string("PRELOAD_MUCH = ") + (preload == Preload::kMuch ? "True" : "False") + "\n" + kHarness;
+std::string harness_source(Guests guests) {
+  return std::string("JUDGES = ") + (guests == Guests::kJudges ? "True" : "False") + "\n" + kHarness;
 }
 
 std::unique_ptr<sandbox::Box> Pool::take() {
@@ -74,10 +74,19 @@ void Pool::give(std::unique_ptr<sandbox::Box> box) {
   idle_.push_back(std::move(box));
 }
 
+Lease::Lease(Pool& pool, bool takes_over) : pool_(pool), box_(pool.take()) {
+  if (takes_over || !box_->running()) return;
+  try {
+    box_->stop();
+  } catch (const sandbox::Fault&) {
+    renew();
+  }
+}
+
 Lease::~Lease() {
   if (!box_ || !box_->alive()) return;
   try {
-    if (box_->running()) box_->stop();
+    if (box_->running() && !(child_stays_ && kept_.empty())) box_->stop();
     for (const auto& [name, bytes] : kept_) box_->keep(name, "");
     box_->keep_program("");
     pool_.give(std::move(box_));

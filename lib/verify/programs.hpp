@@ -1,6 +1,7 @@
 /// Programs made ready to run, and the warm sandboxes that they run in.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,6 +35,9 @@ class Pool {
   void share(const std::string& name, std::string_view bytes);
   ~Pool();
 
+  /// The last tests were of the kind that can be run one after another in one process: a guess at the next.
+  std::atomic<bool> tests_are_plain{true};
+
  private:
   sandbox::Settings settings_;
   mutable std::mutex mutex_;
@@ -43,7 +47,8 @@ class Pool {
 /// A sandbox held for a while, with programs kept in it; the next holder finds none of them.
 class Lease {
  public:
-  explicit Lease(Pool& pool) : pool_(pool), box_(pool.take()) {}
+  /// `takes_over`: a child that the last holder has left running goes on.
+  explicit Lease(Pool& pool, bool takes_over = false);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -53,19 +58,22 @@ class Lease {
   sandbox::Box& box() { return *box_; }
   /// After a fault: another sandbox, never used before, with the same programs.
   void renew();
+  /// Whether a child that runs at the end of the lease is left to the next holder, where nothing is kept.
+  void leave_running(bool stays) { child_stays_ = stays; }
 
  private:
   Pool& pool_;
   std::unique_ptr<sandbox::Box> box_;
   std::vector<std::pair<std::string, std::string>> kept_;
   std::string native_;  ///< a kept program of the system
+  bool child_stays_ = false;
 };
 
-/// What is ready in a sandbox of Python: all that programs import much, or only what takes little time.
-enum class Preload { kMuch, kLittle };
+/// Whose code a sandbox of Python is for: policies' programs, or problems' tests and checkers.
+enum class Guests { kCandidates, kJudges };
 
 /// The Python source of the harness, the extension of supervisors of sandboxes where Python runs.
-std::string harness_source(Preload preload = Preload::kMuch);
+std::string harness_source(Guests guests = Guests::kCandidates);
 
 /// The compiler's words about the candidate's file, solution.cpp: without paths of the machine, about 1,500
 /// bytes. `line` gets that of the first error, if it is 0.

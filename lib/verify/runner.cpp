@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "verify/limits.hpp"
 #include "verify/value.hpp"
 
 namespace leap::verify {
@@ -48,17 +49,6 @@ constexpr const char* kForged = "wrote to the harness's own channel";
 
 /// Bytes of input that surely fit into a socket whose other end does not read.
 constexpr std::size_t kMostAhead = 32 << 10;
-
-/// Limits of code that belongs to the problem.
-Limits judge_limits(const Limits& candidate) {
-  Limits limits;
-  limits.cpu_s = 60;
-  limits.wall_s = candidate.wall_s + 120;
-  limits.memory_mb = 2048;
-  limits.output_kb = 16 << 10;
-  limits.file_mb = 64;
-  return limits;
-}
 
 }  // namespace
 
@@ -169,29 +159,26 @@ Result Runner::run(const Job& job, const Job* next) {
 }
 
 Result Runner::script(const Script& script) {
-  Lease judge(judges_);
-  if (script.native.native)
-    judge.keep(script.native);
-  else
-    judge.keep("test", script.source);
+  Tester tester(judges_, script);
   return steady([&](const Limits& limits) {
     try {
-      return script_once(script, limits, judge);
+      auto result = script_once(script, limits, tester);
+      return result ? *result : script_once(script, limits, tester).value();
     } catch (const sandbox::Fault&) {
-      judge.renew();
+      tester.renew();
       throw;
     }
   });
 }
 
 std::optional<Result> Runner::script_from_source(const Script& script) {
-  Lease judge(judges_);
-  judge.keep("test", script.source);
+  Tester tester(judges_, script);
   try {
-    Result result = script_once(script, limits_, judge);
+    auto result = script_once(script, limits_, tester);
+    if (!result) result = script_once(script, limits_, tester);
     const bool known =
-        result.compile_s >= 0 && result.status != "timeout" && result.status != "out_of_memory";
-    return known ? std::optional(result) : std::nullopt;
+        result->compile_s >= 0 && result->status != "timeout" && result->status != "out_of_memory";
+    return known ? result : std::nullopt;
   } catch (const sandbox::Fault&) {
     return std::nullopt;
   }
@@ -292,20 +279,15 @@ bool Runner::is_serving(const std::string& entry_point, Result& result) {
   return false;
 }
 
-Result Runner::script_once(const Script& script, const Limits& limits, Lease& judge) {
+/// Runs the tests with the candidate that serves. Nothing when that has to be done anew.
+std::optional<Result> Runner::script_once(const Script& script, const Limits& limits, Tester& tester) {
   Result result;
   sandbox::Box& candidate = lease_.box();
-  sandbox::Box& tester = judge.box();
   // Both get ready at the same time.
   start_server(script.entry_point, limits);
-  Child child;
-  child.kind = script.native.native ? "driver" : "test";
-  child.own_program = script.native.native;
-  child.arguments = {"tests.py", script.entry_point, script.call};
-  child.limits = judge_limits(limits);
-  tester.start(child);
+  tester.start(limits);
   if (!is_serving(script.entry_point, result)) {
-    tester.stop();
+    tester.dismiss(false);
     return result;
   }
   Fields message;
@@ -319,7 +301,7 @@ Result Runner::script_once(const Script& script, const Limits& limits, Lease& ju
       candidate.send({at(message, 1), at(message, 2)});
       Fields reply;
       if (!candidate.next(reply)) {
-        tester.stop();
+        tester.dismiss(true);
         judge_end(candidate.ended(), false, result);
         return result;
       }
@@ -363,16 +345,16 @@ Result Runner::script_once(const Script& script, const Limits& limits, Lease& ju
                                      : "the tests failed before they called the candidate: " + at(message, 1);
     }
   }
+  candidate.stop();
+  if (!done && tester.has_to_repeat()) return std::nullopt;
   if (!done) {
     // The tests ended without their record: an assertion of C++ aborts; anything else the candidate's values
     // may have caused.
     const Ended& ended = tester.ended();
     result.status = calls == 0 ? "problem_error" : "wrong_answer";
     if (ended.end == End::kCpu || ended.end == End::kWall) result.note = "the tests did not come to an end";
-  } else {
-    tester.stop();
   }
-  judge_end(candidate.stop(), true, result);
+  judge_end(candidate.ended(), true, result);
   return result;
 }
 

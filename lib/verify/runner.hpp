@@ -8,6 +8,7 @@
 
 #include "verify/compare.hpp"
 #include "verify/programs.hpp"
+#include "verify/tester.hpp"
 
 namespace leap::verify {
 
@@ -26,14 +27,6 @@ struct Result {
   std::string note;           ///< what was wrong, free of input
   double compile_s = -1;      ///< where it was compiled in the same process; less than 0: it was not
   std::string report;         ///< the content of Job::report
-};
-
-/// A problem's tests of type `script`.
-struct Script {
-  std::string source;  ///< Python
-  std::string call;    ///< the function of the tests that takes the candidate; may be empty
-  std::string entry_point;
-  Program native;  ///< C++: the tests' own program
 };
 
 /// Runs one program's cases in one warm sandbox. Errors in the text of one that isn't compiled yet are only
@@ -68,7 +61,7 @@ class Runner {
   void start(const Job& job, const sandbox::Limits& limits);
   /// Takes back what was started before its time.
   void drop_ahead();
-  Result script_once(const Script& script, const sandbox::Limits& limits, Lease& judge);
+  std::optional<Result> script_once(const Script& script, const sandbox::Limits& limits, Tester& tester);
   Result together_once(const Script& script, const sandbox::Limits& limits);
   /// Starts the program as a server of calls by tests: answers keep Python's tuples, sets and bytes apart.
   void start_server(const std::string& entry_point, const sandbox::Limits& limits);

@@ -90,7 +90,7 @@ class Verifier::Judge {
   explicit Judge(Options options)
       : options_(options),
         candidates_({options.sandbox, harness_source(), 64, {}}),
-        judges_({options.sandbox, harness_source(Preload::kLittle), 64, {}}),
+        judges_({options.sandbox, harness_source(Guests::kJudges), 64, {}}),
         compilers_({options.sandbox, "", 512, {}}) {
     if (!options_.cache.empty()) {
       cache_.emplace(options_.cache, options_.warn);
