@@ -9,6 +9,21 @@ function(leap_embed target file symbol namespace)
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
+# leap_embed_python(TARGET FILE SYMBOL): FILE compiled by the system's Python, as a .pyc file whose bytes lie from SYMBOL to
+# SYMBOL_end; none where there is no such Python.
+function(leap_embed_python target file symbol)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  set(compiled ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.pyc)
+  if(EXISTS /usr/bin/python3)
+    add_custom_command(OUTPUT ${compiled} DEPENDS ${source} ${CMAKE_SOURCE_DIR}/cmake/compile-python VERBATIM
+      COMMAND /usr/bin/python3 -I -S ${CMAKE_SOURCE_DIR}/cmake/compile-python ${source} ${compiled})
+  else()
+    file(WRITE ${compiled} "")
+  endif()
+  add_custom_target(${symbol} DEPENDS ${compiled})
+  _leap_embed_bytes(${target} ${symbol} ${compiled})
+endfunction()
+
 # leap_embed_module(TARGET FILE SYMBOL): the C source FILE compiled to a shared object, whose bytes lie from
 # SYMBOL to SYMBOL_end (declare them extern "C" const char[]).
 function(leap_embed_module target file symbol)

@@ -23,8 +23,8 @@ std::set<int> accused(const std::string& message) {
 
 CppSandboxes::CppSandboxes(sandbox::Mode wanted)
     : mode(wanted),
-      programs({mode, verify::harness_source(), 64, {}}),
-      judges({mode, verify::harness_source(verify::Guests::kJudges), 64, {}}),
+      programs(verify::harness_settings(mode, verify::Guests::kCandidates)),
+      judges(verify::harness_settings(mode, verify::Guests::kJudges)),
       compilers({mode, "", 512, {}}) {}
 
 CppPrograms::CppPrograms(CppSandboxes& sandboxes, const Decomposition& decomposition, const Judge& judge)

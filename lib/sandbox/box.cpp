@@ -13,20 +13,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 
 #include "base/frames.hpp"
 #include "base/text.hpp"
-#include "sandbox/bwrap.hpp"
-#include "sandbox/filter.hpp"
 #include "sandbox/first_process.hpp"
-#include "sandbox/landlock.hpp"
 #include "sandbox/spawn.hpp"
 
 namespace leap::sandbox {
-
-extern const char kSupervisor[];
-extern "C" const char leap_supervisor[], leap_supervisor_end[];  // the bytes of a shared object
 
 namespace {
 
@@ -37,26 +30,6 @@ constexpr std::size_t kMaxMessage = 64u << 20;
 constexpr std::size_t kMostFds = 6;  ///< that go with a frame
 constexpr std::size_t kMostErr = 65536;
 constexpr std::size_t kNonce = 32;
-constexpr const char* kPython = "/usr/bin/python3";
-constexpr const char* kPreload = "/proc/self/fd/5";  ///< the supervisor's library, before Python starts
-
-std::string python_bytes(std::string_view bytes) {
-  return "bytes.fromhex('" + hex(bytes) + "')";
-}
-
-std::mutex choice_mutex;
-Mode choice = Mode::kAuto;  ///< what `auto` has become
-
-constexpr unsigned kNobody = 65534;
-constexpr int kAttempts = 2;  ///< to start a sandbox: it may be killed before it has said a word
-
-/// The supervisor's program. `-c` puts the current directory on Python's path, where anything may lie.
-std::vector<std::string> supervisor_command() {
-  return {kPython, "-s", "-S", "-c",
-          "import sys; sys.path[:] = [p for p in sys.path if p]; "
-          "exec(compile(open(3, 'rb').read(), '<supervisor>', 'exec'))"};
-}
-
 std::string make_nonce() {
   char random[kNonce / 2];
   if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) throw_errno("getrandom");
@@ -73,135 +46,6 @@ void make_pipe(Fd& read_end, Fd& write_end, bool we_read) {
 }
 
 }  // namespace
-
-Box::Box(const Settings& settings) {
-  std::unique_lock lock(choice_mutex, std::defer_lock);
-  Mode mode = settings.mode;
-  if (mode == Mode::kAuto) {
-    lock.lock();
-    mode = choice;
-    if (mode != Mode::kAuto) lock.unlock();
-  }
-  std::string trouble, more;
-  bool works = false;
-  if (mode == Mode::kBwrap || mode == Mode::kAuto) {
-    works = open_bwrap(settings, trouble);
-    more = "; install bubblewrap, python3 and setpriv (util-linux) and allow unprivileged user namespaces";
-  }
-  if (!works && (mode == Mode::kLandlock || mode == Mode::kAuto)) {
-    std::string second;
-    for (int attempt = 0; attempt < kAttempts && !works; ++attempt) works = open_landlock(settings, second);
-    trouble += (trouble.empty() ? "" : "; ") + second;
-    more += more.empty() ? "; use a kernel with Landlock" : ", or use a kernel with Landlock";
-  }
-  for (int attempt = 0; attempt < kAttempts && mode == Mode::kNone && !works; ++attempt)
-    works = open_plain(settings, trouble);
-  if (mode == Mode::kNone && !works) throw Error("cannot run " + std::string(kPython) + ": " + trouble);
-  if (!works)
-    throw Error("no sandbox: " + trouble + more + ", or pass --sandbox none for code that you trust");
-  // The first sandbox decides, for as long as the program runs.
-  if (mode == Mode::kAuto) choice = mode_;
-}
-
-bool Box::open_bwrap(const Settings& settings, std::string& trouble) {
-  mode_ = Mode::kBwrap;
-  const bool root = geteuid() == 0;
-  // Root becomes nobody first; where nobody may not make namespaces, it stays root and children may not fork.
-  for (const bool as_nobody : {true, false}) {
-    if (as_nobody && (!root || nobody_works == 0)) continue;
-    ChildFilter needs;
-    needs.may_fork = as_nobody || !root;
-    // The supervisor forks: where children must not, they load their filter themselves.
-    const std::string filter_bytes = python_bytes(filter_for_children(needs));
-    const std::string filters =
-        "settings_filters = " + (needs.may_fork ? "b'', " + filter_bytes : filter_bytes + ", b''");
-    std::vector<std::string> argv = bwrap_arguments(as_nobody, 6, settings.tmp_mb);
-    argv.insert(argv.end() - 1, {"--setenv", "LD_PRELOAD", kPreload});
-    const auto command = supervisor_command();
-    argv.insert(argv.end(), command.begin(), command.end());
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const Fd filter = memory_file(filter_for_all());  // is read by each
-      std::vector<int> fds = {filter.get()};
-      for (const auto& [name, fd] : settings.shared) fds.push_back(fd);
-      if (!greet(settings, argv, fds, "1", filters, trouble)) continue;
-      if (as_nobody) nobody_works = 1;
-      shares_ = settings.shared.size();
-      return true;
-    }
-    if (as_nobody && nobody_works == 1) break;
-    if (as_nobody) nobody_works = 0;
-  }
-  return false;
-}
-
-bool Box::open_landlock(const Settings& settings, std::string& trouble) {
-  mode_ = Mode::kLandlock;
-  try {
-    work_dir_ = make_work_dir();
-    ChildFilter needs;
-    needs.namespaces = false;
-    needs.own_user = may_own_users();
-    needs.landlock_abi = landlock_abi();
-    user_ = needs.own_user ? kFirstUser : geteuid() == 0 ? kNobody : 0;
-    const Fd rules(landlock_rules(work_dir_, false)), own_rules(landlock_rules(work_dir_, true));
-    std::vector<int> fds = {rules.get()};
-    for (const auto& [name, fd] : settings.shared) fds.push_back(fd);
-    fds.push_back(own_rules.get());
-    const std::string filters = "settings_filters = " + python_bytes(filter_for_children(needs)) + ", " +
-                                python_bytes(filter_for_all());
-    if (greet(settings, supervisor_command(), fds, "2", filters, trouble)) {
-      shares_ = settings.shared.size();
-      return true;
-    }
-  } catch (const Error& error) {
-    trouble = error.what();
-  }
-  end(true);
-  return false;
-}
-
-bool Box::open_plain(const Settings& settings, std::string& trouble) {
-  mode_ = Mode::kNone;
-  work_dir_ = make_work_dir();
-  const std::string filters = "settings_filters = b'', b''";
-  if (greet(settings, supervisor_command(), {}, "0", filters, trouble)) return true;
-  end(true);
-  return false;
-}
-
-bool Box::greet(const Settings& settings, const std::vector<std::string>& argv, const std::vector<int>& fds,
-                const std::string& kind, const std::string& filters, std::string& trouble) {
-  auto [control, other] = socket_pair();
-  control_ = control.release();
-  std::string shared_names;
-  if (mode_ != Mode::kNone)
-    for (const auto& [name, fd] : settings.shared) shared_names += (shared_names.empty() ? "" : "|") + name;
-  const std::string script = "settings = ('" + (work_dir_.empty() ? "/tmp" : work_dir_) + "', '" + kind +
-                             "', '" + shared_names + "', " + std::to_string(settings.tmp_mb) + ", " +
-                             std::to_string(user_) + ", " + (user_ == kFirstUser ? "True" : "False") + ", " +
-                             std::to_string(kOwnPid) + ")\n" + filters + "\n" + kSupervisor + "\n" +
-                             settings.extension + "\nmain()\n";
-  const Fd script_fd = memory_file(script), stderr_fd = memory_file("");
-  const auto library_size = static_cast<std::size_t>(leap_supervisor_end - leap_supervisor);
-  const Fd library_fd = memory_file({leap_supervisor, library_size});
-  std::vector<int> all = {script_fd.get(), other.get(), library_fd.get()};
-  all.insert(all.end(), fds.begin(), fds.end());
-  try {
-    static const std::string preload = std::string("LD_PRELOAD=") + kPreload;
-    // Inside bubblewrap it is for Python alone.
-    pid_ = spawn(argv, all, stderr_fd.get(), mode_ == Mode::kBwrap ? nullptr : preload.c_str());
-    other.reset();
-    const Fields hello = read_frame(30);
-    if (hello.empty() || hello[0] != "hello") fault("no greeting");
-    return true;
-  } catch (const Error& error) {
-    // The last line is the reason, where Python tells of an exception.
-    const std::string said(strip(to_utf8(content_of(stderr_fd.get(), 4096))));
-    trouble = said.empty() ? error.what() : shorten(said.substr(said.rfind('\n') + 1), 300);
-  }
-  hang_up();
-  return false;
-}
 
 Box::~Box() {
   end(false);
@@ -484,19 +328,6 @@ std::string Box::fetch(const std::string& name) {
   Fields answer = read_frame(60);
   if (answer.size() != 2 || answer[0] != "file") fault("no file");
   return std::move(answer[1]);
-}
-
-Mode resolve(Mode mode) {
-  if (mode != Mode::kAuto) return mode;
-  {
-    std::lock_guard lock(choice_mutex);
-    if (choice != Mode::kAuto) return choice;
-  }
-  return Box(Settings{mode, "", 1}).mode();
-}
-
-void check(Mode mode) {
-  Box box(Settings{mode, "", 1});
 }
 
 }  // namespace leap::sandbox

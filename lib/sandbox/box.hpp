@@ -21,6 +21,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,16 @@ struct Child {
   bool sealed = false;
 };
 
+/// Python, and the same as a .pyc file, which saves time where it is this machine's interpreter's.
+struct Python {
+  std::string_view source, compiled;
+};
+
+/// Bytes that were embedded.
+inline std::string_view bytes_between(const char* begin, const char* end) {
+  return {begin, static_cast<std::size_t>(end - begin)};
+}
+
 struct Settings {
   Mode mode = Mode::kAuto;
   std::string extension;  ///< Python source run in the supervisor's name space before it serves: more kinds
@@ -88,6 +99,7 @@ struct Settings {
   /// Sealed files in memory for the programs of the system that run inside: names in their working directory,
   /// descriptors.
   std::vector<std::pair<std::string, int>> shared{};
+  Python module{};  ///< more of the extension, run after it
 };
 
 class Box {
@@ -126,6 +138,7 @@ class Box {
   Mode mode() const { return mode_; }             ///< never kAuto
 
  private:
+  void open(const Settings& settings, Mode mode);
   bool open_bwrap(const Settings& settings, std::string& trouble);
   bool open_landlock(const Settings& settings, std::string& trouble);
   bool open_plain(const Settings& settings, std::string& trouble);

@@ -102,6 +102,18 @@ static void move_interpreter(void) {
   if (code <= data && data < last) move(data, last, last < end ? last : end, PROT_READ | PROT_WRITE);
 }
 
+/* Takes what is free between things on the heap: what a child allocates then lies together. */
+static void fill_gaps(void) {
+  enum { kLargest = 100000, kSmallest = 512 }; /* smaller things are the allocator of Python's */
+  void* block = malloc(kLargest);
+  const uintptr_t last = (uintptr_t)block; /* it fits nowhere between */
+  free(block);
+  for (size_t size = kLargest; size >= kSmallest; size -= size / 8) {
+    while ((block = malloc(size)) && (uintptr_t)block < last) continue;
+    free(block);
+  }
+}
+
 /* Makes the heap end with a huge page; what is below is free for children. */
 static void fill_heap(void) {
   enum { kBlock = 60000, kBlocks = 64 };
@@ -114,6 +126,9 @@ static void fill_heap(void) {
 }
 
 void leap_lay_out_memory(void) {
-  if (heap) fill_heap();
+  if (heap) {
+    fill_gaps();
+    fill_heap();
+  }
   move_interpreter();
 }

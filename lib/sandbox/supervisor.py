@@ -15,7 +15,6 @@ RECEIVE, SEND = 3, 4  # a child's pipes from and to the supervisor
 
 libc = ctypes.CDLL(None, use_errno=True)
 library = ctypes.PyDLL("/proc/self/fd/%d" % LIBRARY)
-os.closerange(3, 4)
 os.closerange(LIBRARY, LIBRARY + 1)
 for name in ("LD_BIND_NOW", "LD_PRELOAD"):  # were for this process: children are spared what would be looked up in each
     os.environ.pop(name, None)

@@ -25,6 +25,7 @@ else:
     import string
     import typing
 
+compile("", "", "exec")  # the first one prepares much
 site.main()
 sys.path[:] = [entry for entry in sys.path if entry]
 OWN_FILE = "solution.py"

@@ -12,14 +12,19 @@
 namespace leap::verify {
 
 extern const char kHarness[];
+extern "C" const char leap_harness_pyc[], leap_harness_pyc_end[];
 
 using sandbox::Child;
 using sandbox::End;
 using sandbox::Ended;
 using sandbox::Fields;
 
-std::string harness_source(Guests guests) {
-  return std::string("JUDGES = ") + (guests == Guests::kJudges ? "True" : "False") + "\n" + kHarness;
+sandbox::Settings harness_settings(sandbox::Mode mode, Guests guests) {
+  sandbox::Settings settings;
+  settings.mode = mode;
+  settings.extension = guests == Guests::kJudges ? "JUDGES = True" : "JUDGES = False";
+  settings.module = {kHarness, sandbox::bytes_between(leap_harness_pyc, leap_harness_pyc_end)};
+  return settings;
 }
 
 std::unique_ptr<sandbox::Box> Pool::take() {

@@ -72,8 +72,8 @@ class Lease {
 /// Whose code a sandbox of Python is for: policies' programs, or problems' tests and checkers.
 enum class Guests { kCandidates, kJudges };
 
-/// The Python source of the harness, the extension of supervisors of sandboxes where Python runs.
-std::string harness_source(Guests guests = Guests::kCandidates);
+/// A sandbox where Python runs, with the harness as extension of its supervisor.
+sandbox::Settings harness_settings(sandbox::Mode mode, Guests guests);
 
 /// The compiler's words about the candidate's file, solution.cpp: without paths of the machine, about 1,500
 /// bytes. `line` gets that of the first error, if it is 0.

@@ -30,6 +30,7 @@ namespace leap::verify {
 
 extern const char kDriver[];
 extern const char kFrames[];
+extern const char kHarness[];
 
 namespace {
 
@@ -89,12 +90,12 @@ class Verifier::Judge {
  public:
   explicit Judge(Options options)
       : options_(options),
-        candidates_({options.sandbox, harness_source(), 64, {}}),
-        judges_({options.sandbox, harness_source(Guests::kJudges), 64, {}}),
+        candidates_(harness_settings(options.sandbox, Guests::kCandidates)),
+        judges_(harness_settings(options.sandbox, Guests::kJudges)),
         compilers_({options.sandbox, "", 512, {}}) {
     if (!options_.cache.empty()) {
       cache_.emplace(options_.cache, options_.warn);
-      stamp_ = sha256(harness_source() + kDriver + kFrames) + toolchain_stamp();
+      stamp_ = sha256(std::string(kHarness) + kDriver + kFrames) + toolchain_stamp();
     }
   }
 
