@@ -474,7 +474,7 @@ def run_test(argv, nonce, kept):
     begin(["tests.py"], nonce)
     sys.setrecursionlimit(10000)
     code = compile_tests(kept[b"test"])
-    send(*try_tests(code, *argv[1:]), b"1" if is_plain(code) else b"0")
+    send(*try_tests(code, *argv[1:]), b"1" if is_plain(code, argv[1]) else b"0")
     os._exit(0)
 
 
@@ -496,18 +496,19 @@ def make_is_plain():
     )
     code_type, is_known = type(make_is_plain.__code__), known.issuperset
 
-    def is_plain(code, own=None):
+    def is_plain(code, entry_name, own=None):
         """Can these tests leave no trace in the interpreter? They import nothing, set no attributes, and all names in them are
-        their own or known ones."""
+        their own, the candidate's or known ones."""
         ops = code.co_code[::2]
         if any(op in ops for op in touching):
             return False
         if own is None:
             args = code.co_code[1::2]
             own = {code.co_names[args[i]] for i, op in enumerate(ops) if op == store and (i == 0 or ops[i - 1] != extended)}
+            own.add(entry_name)
         if not is_known(name for name in code.co_names if name not in own):
             return False
-        return all(is_plain(one, own) for one in code.co_consts if type(one) is code_type)
+        return all(is_plain(one, entry_name, own) for one in code.co_consts if type(one) is code_type)
 
     return is_plain
 
@@ -525,9 +526,10 @@ def run_tests(argv, nonce, kept):
             code = compile(request[0], "tests.py", "exec", dont_inherit=True)
         except BaseException:
             break
-        if not is_plain(code):
+        entry_name, call = request[1].decode(), request[2].decode()
+        if not is_plain(code, entry_name):
             break
-        fields = try_tests(code, request[1].decode(), request[2].decode())
+        fields = try_tests(code, entry_name, call)
         if fields[0] == b"failed" and fields[1] != b"AssertionError" and fields[3] != b"1":
             break
         send(*fields, b"1")
