@@ -35,28 +35,41 @@
 
 /* Weak: a shell script in place of the interpreter loads this library too. */
 #pragma weak PyBytes_FromStringAndSize
+#pragma weak PyDict_DelItem
+#pragma weak PyDict_GetItem
 #pragma weak PyDict_New
 #pragma weak PyDict_SetItem
+#pragma weak PyErr_Clear
+#pragma weak PyList_Append
+#pragma weak PyList_New
 #pragma weak PyObject_CallObject
 #pragma weak PyTuple_New
 #pragma weak PyTuple_SetItem
+#pragma weak PyUnicode_DecodeUTF8
+#pragma weak Py_DecRef
+#pragma weak Py_IncRef
 #pragma weak _Py_TrueStruct
 extern PyObject* PyBytes_FromStringAndSize(const char*, ssize_t);
+extern int PyDict_DelItem(PyObject*, PyObject*);
+extern PyObject* PyDict_GetItem(PyObject*, PyObject*);
 extern PyObject* PyDict_New(void);
 extern int PyDict_SetItem(PyObject*, PyObject*, PyObject*);
+extern void PyErr_Clear(void);
+extern int PyList_Append(PyObject*, PyObject*);
+extern PyObject* PyList_New(ssize_t);
 extern PyObject* PyObject_CallObject(PyObject*, PyObject*);
 extern PyObject* PyTuple_New(ssize_t);
 extern int PyTuple_SetItem(PyObject*, ssize_t, PyObject*);
+extern PyObject* PyUnicode_DecodeUTF8(const char*, ssize_t, const char*);
+extern void Py_DecRef(PyObject*);
+extern void Py_IncRef(PyObject*);
 extern PyObject _Py_TrueStruct;
 
-enum { kMaxFile = 250 << 20, kMaxKept = 16 };
-
-typedef struct {
-  Bytes name, content;
-} Kept;
+enum { kMaxFile = 250 << 20, kNonce = 32 };
 
 static struct {
-  PyObject* python;
+  PyObject* kinds; /* of children that hold Python: their functions */
+  PyObject* kept;  /* blobs by name */
   int control;
   int nowhere;    /* /dev/null */
   bool contained; /* a pid namespace of our own, of which we are the first process */
@@ -65,7 +78,6 @@ static struct {
   long base_kb; /* address space of this process */
   int cores;
   struct sigaction interrupt; /* Python's own answer to SIGINT, for its children */
-  Kept kept[kMaxKept];
   Frame request, order, stop;
   bool order_waits; /* `order` holds a request that came while a child ran */
   Bytes answer;
@@ -88,45 +100,52 @@ static double seconds(struct timeval t) {
   return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
 }
 
+static PyObject* bytes_of(View view) {
+  return PyBytes_FromStringAndSize(view.data, (ssize_t)view.size);
+}
+
 /* Keeps a blob under a name; an empty one is forgotten. */
 static void keep(View name, View content) {
-  Kept* place = NULL;
-  for (int i = 0; i < kMaxKept; ++i) {
-    Kept* kept = &self.kept[i];
-    const bool same = kept->name.size == name.size && memcmp(kept->name.data, name.data, name.size) == 0;
-    if (same || (!place && !kept->name.size)) place = kept;
-    if (same) break;
+  PyObject* key = bytes_of(name);
+  PyObject* value = bytes_of(content);
+  if (!key || !value) leap_leave();
+  if ((content.size ? PyDict_SetItem(self.kept, key, value) : PyDict_DelItem(self.kept, key)) != 0)
+    PyErr_Clear();
+  Py_DecRef(key);
+  Py_DecRef(value);
+}
+
+/* What a kind's function is called with: argv, nonce, what is kept. Made before the fork: what a child makes
+ * costs it pages. */
+static PyObject* arguments_of(const Frame* request) {
+  View words = leap_field(request, 4), nonce = leap_field(request, 5);
+  if (nonce.size > kNonce) nonce.size = kNonce;
+  PyObject* argv = PyList_New(0);
+  while (argv) {
+    const char* end = memchr(words.data, 0, words.size);
+    const size_t size = end ? (size_t)(end - words.data) : words.size;
+    PyObject* word = PyUnicode_DecodeUTF8(words.data, (ssize_t)size, "replace");
+    if (!word || PyList_Append(argv, word) != 0) leap_leave();
+    Py_DecRef(word);
+    if (!end) break;
+    words = (View){end + 1, words.size - size - 1};
   }
-  if (!place) leap_leave();
-  leap_clear(&place->name);
-  leap_clear(&place->content);
-  if (!content.size) return;
-  leap_append(&place->name, name.data, name.size);
-  leap_append(&place->content, content.data, content.size);
+  PyObject* out = PyTuple_New(3);
+  PyObject* first = bytes_of(nonce);
+  if (!argv || !out || !first) leap_leave();
+  PyTuple_SetItem(out, 0, argv);
+  PyTuple_SetItem(out, 1, first);
+  Py_IncRef(self.kept);
+  PyTuple_SetItem(out, 2, self.kept);
+  return out;
 }
 
-static PyObject* bytes_of(const char* data, size_t size) {
-  return PyBytes_FromStringAndSize(data, (ssize_t)size);
-}
-
-/* In the child: Python's part, called with kind, argv, nonce and {name: kept blob}. */
-static void run_python(View kind, View argv, View nonce) {
-  enum { kNonce = 32, kSendFd = 4 };
+/* In the child: Python's part. */
+static void run_python(PyObject* function, PyObject* arguments, View nonce) {
+  enum { kSendFd = 4 };
   const bool sealed = nonce.size == 2 * kNonce;
-  PyObject* kept = PyDict_New();
-  for (int i = 0; i < kMaxKept; ++i) {
-    const Kept* one = &self.kept[i];
-    if (one->name.size)
-      PyDict_SetItem(kept, bytes_of(one->name.data, one->name.size),
-                     bytes_of(one->content.data, one->content.size));
-  }
-  PyObject* out = PyTuple_New(4);
-  PyTuple_SetItem(out, 0, bytes_of(kind.data, kind.size));
-  PyTuple_SetItem(out, 1, bytes_of(argv.data, argv.size));
-  PyTuple_SetItem(out, 2, bytes_of(nonce.data, sealed ? kNonce : nonce.size));
-  PyTuple_SetItem(out, 3, kept);
   if (sealed) leap_guard_interpreter();
-  const bool well = PyObject_CallObject(self.python, out) == &_Py_TrueStruct;
+  const bool well = function && PyObject_CallObject(function, arguments) == &_Py_TrueStruct;
   if (!well || !sealed) _exit(126);
   leap_begin_frame(&self.answer);
   leap_add_field(&self.answer, nonce.data, kNonce);
@@ -210,19 +229,23 @@ static void close_files(const Frame* request) {
 
 /* Starts it and closes our ends of its pipes, so that the parent sees the end of them. */
 static pid_t start_child(const Frame* request, const Limits* limits, Launch* launch) {
-  const View kind = leap_field(request, 2), argv = leap_field(request, 4);
   pid_t pid;
   if (fd_of(request, 'e') >= 0) {
-    pid = leap_start_program(&self.ground, limits, launch, argv);
+    pid = leap_start_program(&self.ground, limits, launch, leap_field(request, 4));
   } else {
+    PyObject* kind = bytes_of(leap_field(request, 2));
+    PyObject* function = kind ? PyDict_GetItem(self.kinds, kind) : NULL;
+    PyObject* arguments = arguments_of(request);
     /* Python need not be told of the fork: it has one thread, which holds all its locks, and no handlers of
      * forks. */
     pid = fork();
     if (pid == 0) {
       sigaction(SIGINT, &self.interrupt, NULL);
       leap_enter(&self.ground, limits, launch);
-      run_python(kind, argv, leap_field(request, 5));
+      run_python(function, arguments, leap_field(request, 5));
     }
+    Py_DecRef(arguments);
+    Py_DecRef(kind);
   }
   if (pid < 0) leap_leave();
   self.child = pid;
@@ -326,9 +349,10 @@ __attribute__((visibility("default"))) void leap_set_up(int control, const char*
   self.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Serves the parent, as long as there is one; `python` is called in children. */
-__attribute__((visibility("default"))) void leap_serve(PyObject* python) {
-  self.python = python;
+/* Serves the parent, as long as there is one. `kinds`: of children, with functions that are called in them. */
+__attribute__((visibility("default"))) void leap_serve(PyObject* kinds) {
+  self.kinds = kinds;
+  self.kept = PyDict_New();
   self.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const struct sigaction ignore = {.sa_handler = SIG_IGN};
   sigaction(SIGINT, &ignore, &self.interrupt);

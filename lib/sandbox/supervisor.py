@@ -18,11 +18,8 @@ library = ctypes.PyDLL("/proc/self/fd/%d" % LIBRARY)
 os.closerange(LIBRARY, LIBRARY + 1)
 for name in ("LD_BIND_NOW", "LD_PRELOAD"):  # were for this process: children are spared what would be looked up in each
     os.environ.pop(name, None)
+last_steps = []  # called before there are children; what they make, the collector of a child will find
 kinds = {}  # kind of child -> function(arguments, nonce, kept blobs by name), which returns only for a sealed child
-
-
-def run_child(kind, argv, nonce, kept):
-    return kinds[kind](argv.decode().split("\0"), nonce, kept)
 
 
 def fill_pools():
@@ -62,6 +59,8 @@ def main():
     gc.collect()
     fill_pools()
     gc.freeze()
+    for step in last_steps:
+        step()
     if CONTAINED and OWN_FILTER and not library.leap_filter_all(OWN_FILTER, len(OWN_FILTER)):
         sys.exit("cannot load a filter of system calls")
-    serve(run_child)
+    serve(kinds)

@@ -214,8 +214,8 @@ def make_streams():
 
 
 make_streams()
-# A program has 1000 frames; above it are two texts, main, run_child, run_.. and top_level.
-sys.setrecursionlimit(1006)
+# A program has 1000 frames; the others are ours.
+sys.setrecursionlimit(1008)
 
 
 def new_module(name, file):
@@ -227,11 +227,19 @@ def new_module(name, file):
     return space
 
 
+main_spaces = []
+last_steps.append(lambda: main_spaces.append(new_module("__main__", OWN_FILE)))
+sys.argv = [OWN_FILE]
+
+
 def begin(argv, nonce):
-    """Makes this child a program with these arguments; its name space, which the collector will find."""
+    """Makes this child a program with these arguments; its name space."""
     open_channel(nonce)
-    sys.argv = argv
-    return new_module("__main__", argv[0])
+    space = main_spaces.pop()
+    if argv != [OWN_FILE]:
+        sys.argv = argv
+        space["__file__"] = argv[0]
+    return space
 
 
 def make_finish():

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "base/error.hpp"
@@ -346,6 +347,26 @@ TEST_CASE("assertions run apart from the candidate", "[verify]") {
         "wrong_answer");
   together["check"]["code"] = "assert f(lambda: 4) == 4";
   CHECK(status(together, "import os\ndef f(x): os._exit(0)") == "early_exit");
+}
+
+TEST_CASE("a program has as many frames as under the interpreter itself", "[verify]") {
+  const std::string program =
+      "def r(n): return 0 if n == 0 else 1 + r(n - 1)\n"
+      "def depth(k):\n    while True:\n        try:\n            r(k)\n            k += 1\n"
+      "        except RecursionError:\n            return k\n"
+      "print(depth(900))\n";
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("leap-frames-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "program.py") << program;
+  std::unique_ptr<FILE, int (*)(FILE*)> pipe(
+      popen(("/usr/bin/python3 " + (folder / "program.py").string()).c_str(), "r"), pclose);
+  char depth[64] = "";
+  REQUIRE(fgets(depth, sizeof depth, pipe.get()));
+  std::filesystem::remove_all(folder);
+  Json task = sum_task();
+  task["check"]["cases"] = Json::array({{{"stdin", ""}, {"stdout", depth}}});
+  CHECK(status(task, program) == "ok");
 }
 
 TEST_CASE("C++ programs", "[verify]") {
