@@ -42,6 +42,7 @@
 #pragma weak PyErr_Clear
 #pragma weak PyList_Append
 #pragma weak PyList_New
+#pragma weak PyObject_CallFunctionObjArgs
 #pragma weak PyObject_CallObject
 #pragma weak PyTuple_New
 #pragma weak PyTuple_SetItem
@@ -57,6 +58,7 @@ extern int PyDict_SetItem(PyObject*, PyObject*, PyObject*);
 extern void PyErr_Clear(void);
 extern int PyList_Append(PyObject*, PyObject*);
 extern PyObject* PyList_New(ssize_t);
+extern PyObject* PyObject_CallFunctionObjArgs(PyObject*, ...);
 extern PyObject* PyObject_CallObject(PyObject*, PyObject*);
 extern PyObject* PyTuple_New(ssize_t);
 extern int PyTuple_SetItem(PyObject*, ssize_t, PyObject*);
@@ -68,8 +70,10 @@ extern PyObject _Py_TrueStruct;
 enum { kMaxFile = 250 << 20, kNonce = 32 };
 
 static struct {
-  PyObject* kinds; /* of children that hold Python: their functions */
-  PyObject* kept;  /* blobs by name */
+  PyObject* kinds;     /* of children that hold Python: their functions */
+  PyObject* readers;   /* of blobs: their functions by name */
+  PyObject* kept;      /* blobs by name */
+  PyObject* arguments; /* of the last child that holds Python */
   int control;
   int nowhere;    /* /dev/null */
   bool contained; /* a pid namespace of our own, of which we are the first process */
@@ -104,11 +108,18 @@ static PyObject* bytes_of(View view) {
   return PyBytes_FromStringAndSize(view.data, (ssize_t)view.size);
 }
 
-/* Keeps a blob under a name; an empty one is forgotten. */
+/* Keeps a blob under a name, as what its reader makes of it, if it has one; an empty one is forgotten. */
 static void keep(View name, View content) {
   PyObject* key = bytes_of(name);
   PyObject* value = bytes_of(content);
   if (!key || !value) leap_leave();
+  PyObject* reader = PyDict_GetItem(self.readers, key);
+  PyObject* read = reader && content.size ? PyObject_CallFunctionObjArgs(reader, value, NULL) : NULL;
+  if (read) {
+    Py_DecRef(value);
+    value = read;
+  }
+  PyErr_Clear();
   if ((content.size ? PyDict_SetItem(self.kept, key, value) : PyDict_DelItem(self.kept, key)) != 0)
     PyErr_Clear();
   Py_DecRef(key);
@@ -235,17 +246,19 @@ static pid_t start_child(const Frame* request, const Limits* limits, Launch* lau
   } else {
     PyObject* kind = bytes_of(leap_field(request, 2));
     PyObject* function = kind ? PyDict_GetItem(self.kinds, kind) : NULL;
-    PyObject* arguments = arguments_of(request);
+    if (!kind) leap_leave();
+    Py_DecRef(kind);
+    /* Only where no child shares the page: writing to it would split it for good. */
+    if (self.arguments) Py_DecRef(self.arguments);
+    self.arguments = arguments_of(request);
     /* Python need not be told of the fork: it has one thread, which holds all its locks, and no handlers of
      * forks. */
     pid = fork();
     if (pid == 0) {
       sigaction(SIGINT, &self.interrupt, NULL);
       leap_enter(&self.ground, limits, launch);
-      run_python(function, arguments, leap_field(request, 5));
+      run_python(function, self.arguments, leap_field(request, 5));
     }
-    Py_DecRef(arguments);
-    Py_DecRef(kind);
   }
   if (pid < 0) leap_leave();
   self.child = pid;
@@ -349,9 +362,11 @@ __attribute__((visibility("default"))) void leap_set_up(int control, const char*
   self.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Serves the parent, as long as there is one. `kinds`: of children, with functions that are called in them. */
-__attribute__((visibility("default"))) void leap_serve(PyObject* kinds) {
+/* Serves the parent, as long as there is one. `kinds`: of children, with functions that are called in them.
+ * `readers`: functions by names of blobs that are kept. */
+__attribute__((visibility("default"))) void leap_serve(PyObject* kinds, PyObject* readers) {
   self.kinds = kinds;
+  self.readers = readers;
   self.kept = PyDict_New();
   self.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   const struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -20,6 +20,7 @@ for name in ("LD_BIND_NOW", "LD_PRELOAD"):  # were for this process: children ar
     os.environ.pop(name, None)
 last_steps = []  # called before there are children; what they make, the collector of a child will find
 kinds = {}  # kind of child -> function(arguments, nonce, kept blobs by name), which returns only for a sealed child
+readers = {}  # name of a blob -> function: what it makes of the blob is kept for children; the blob itself where it fails
 
 
 def fill_pools():
@@ -54,7 +55,7 @@ def main():
     library.leap_filter_all.restype = ctypes.c_bool
     set_up, serve = library.leap_set_up, library.leap_serve
     set_up.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_bool, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_char_p
-    serve.argtypes = (ctypes.py_object,)
+    serve.argtypes = ctypes.py_object, ctypes.py_object
     set_up(CONTROL, WORK_DIR.encode(), CONTAINED, FILTER, len(FILTER), OWN_PID, SHARED.encode())
     gc.collect()
     fill_pools()
@@ -63,4 +64,4 @@ def main():
         step()
     if CONTAINED and OWN_FILTER and not library.leap_filter_all(OWN_FILTER, len(OWN_FILTER)):
         sys.exit("cannot load a filter of system calls")
-    serve(kinds)
+    serve(kinds, readers)

@@ -339,7 +339,8 @@ def top_level(space, code, send):
 def load_program(kept, tell=False):
     """The program's code: as it is kept, or compiled here. `tell`: says that it went well."""
     if b"source" not in kept:
-        return marshal.loads(kept[b"program"])
+        program = kept[b"program"]
+        return marshal.loads(program) if type(program) is bytes else program
     try:
         code = compile(kept[b"source"], OWN_FILE, "exec", dont_inherit=True)
         if tell:
@@ -640,6 +641,7 @@ def run_together(argv, nonce, kept):
     return True
 
 
+readers[b"program"] = marshal.loads
 kinds[b"compile"] = run_compile
 kinds[b"main"] = run_main
 kinds[b"serve"] = run_serve
