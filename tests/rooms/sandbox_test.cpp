@@ -52,6 +52,13 @@ int processes_with(const std::string& mark) {
   return count;
 }
 
+/// Where namespaces are forbidden, as in many containers, there is only the sandbox without them.
+bool has_namespaces() {
+  const bool has = leap::sandbox::resolve(Mode::kAuto) == Mode::kBwrap;
+  if (!has) WARN("bubblewrap does not work here");
+  return has;
+}
+
 }  // namespace
 
 TEST_CASE("a program's input, output, arguments and end", "[sandbox]") {
@@ -69,6 +76,7 @@ TEST_CASE("a program's input, output, arguments and end", "[sandbox]") {
 }
 
 TEST_CASE("the view from inside: nobody, no network, no environment, no files of others", "[sandbox]") {
+  if (!has_namespaces()) return;
   Box box({});
   CHECK(run(box, shell("id -u; hostname 2>/dev/null || uname -n")).out == "65534\nbox\n");
   CHECK(run(box,
@@ -126,6 +134,7 @@ TEST_CASE("limits of time, memory, output and processes", "[sandbox]") {
 }
 
 TEST_CASE("nothing of a run is left for the next", "[sandbox]") {
+  if (!has_namespaces()) return;
   Box box({});
   CHECK(run(box, shell("(setsid sleep 4242 &) ; mkdir -p /tmp/a/b; echo x > /tmp/a/b/c; chmod 0 /tmp/a; echo "
                        "y > /dev/shm/z"))
@@ -173,7 +182,7 @@ TEST_CASE("no bubblewrap is an error that says what to do", "[sandbox]") {
   setenv("PATH", "/nonexistent", 1);
   CHECK_THROWS_WITH(leap::sandbox::check(Mode::kBwrap), Catch::Contains("--sandbox none"));
   setenv("PATH", path.c_str(), 1);
-  leap::sandbox::check(Mode::kBwrap);
+  if (has_namespaces()) leap::sandbox::check(Mode::kBwrap);
 }
 
 TEST_CASE("without namespaces: files, signals, sockets, processes and disk are held back", "[sandbox]") {

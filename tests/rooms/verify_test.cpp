@@ -26,6 +26,15 @@ Verifier& verifier() {
   return it;
 }
 
+/// The flags of a verdict, after those that name the sandbox.
+Json flags_here(std::initializer_list<const char*> flags) {
+  Json out = Json::array();
+  if (leap::sandbox::resolve(leap::sandbox::Mode::kAuto) == leap::sandbox::Mode::kLandlock)
+    out.push_back("landlock");
+  for (const char* flag : flags) out.push_back(flag);
+  return out;
+}
+
 Json sum_task(const std::string& language = "python") {
   return Json::parse(R"({"limits": {"cpu_s": 1, "wall_s": 20, "memory_mb": 256, "output_kb": 64},
     "check": {"type": "stdio", "cases": [{"stdin": "1 2\n", "stdout": "3\n", "public": true},
@@ -339,7 +348,7 @@ TEST_CASE("assertions run apart from the candidate", "[verify]") {
   together["check"]["inprocess"] = true;
   const Json verdict = verifier().verdict(together, "def f(x): return x()");
   CHECK(verdict["status"] == "ok");
-  CHECK(verdict["flags"] == Json::array({"inprocess"}));
+  CHECK(verdict["flags"] == flags_here({"inprocess"}));
   CHECK(status(together, "def f(x): return 5") == "wrong_answer");
   together["check"]["code"] = "assert all(f(lambda x: x, n) == n for n in [1, 2])";
   CHECK(status(together,
@@ -478,7 +487,7 @@ TEST_CASE("C++ assertions run apart from the candidate", "[verify]") {
   pointer["starter"] = "int f(int* x) {";
   const Json verdict = verifier().verdict(pointer, std::string("int f(int* x) { return *x; }"));
   CHECK(verdict["status"] == "ok");
-  CHECK(verdict["flags"] == Json::array({"inprocess"}));
+  CHECK(verdict["flags"] == flags_here({"inprocess"}));
   CHECK(
       status(pointer, "#include <cstdlib>\nstruct S { S() { exit(0); } } s;\nint f(int* x) { return 0; }") ==
       "early_exit");
