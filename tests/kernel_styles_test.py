@@ -9,6 +9,9 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "support"))
+from sandbox_here import flags_here  # noqa: E402
+
 TOOL = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/bin").resolve() / "leap-verify"
 LIMITS = {"cpu_s": 20, "wall_s": 120, "memory_mb": 1024}
 
@@ -38,7 +41,7 @@ class Styles(unittest.TestCase):
         return [json.loads(line)["rollouts"][0]["turns"][0]["verdict"] for line in done.stdout.splitlines()]
 
     def test_deserved(self):
-        for options, flags in (((), []), (("--sandbox", "landlock", "--order", "5"), ["landlock"])):
+        for options, flags in (((), flags_here(TOOL)), (("--sandbox", "landlock", "--order", "5"), ["landlock"])):
             for (title, statuses, _), verdict in zip(self.cases, self.verdicts(*options)):
                 with self.subTest(title, options=options):
                     self.assertIn(verdict["status"], statuses, verdict["feedback"])

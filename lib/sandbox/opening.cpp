@@ -41,7 +41,7 @@ constexpr int kAttempts = 2;  ///< to start a sandbox: it may be killed before i
 std::vector<std::string> supervisor_command() {
   return {kPython, "-s", "-S", "-c",
           "import sys; sys.path[:] = [p for p in sys.path if p]; script = open(3, 'rb'); "
-          "exec(script.read(int(script.readline())))"};
+          "exec(compile(script.read(int(script.readline())), '<supervisor>', 'exec'))"};
 }
 
 /// A part is a source and a .pyc file made of it, which may be another interpreter's.
