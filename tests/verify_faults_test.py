@@ -22,6 +22,10 @@ TOOL = BIN / "leap-verify"
 needs_bubblewrap = unittest.skipIf(flags_here(TOOL), "bubblewrap does not work here")
 
 
+def can_mount():
+    return subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+
+
 def records(count, pause=0.05):
     code = "import time\ntime.sleep(%g)\nprint(sum(map(int, input().split())))" % pause
     task = {"check": {"type": "stdio", "cases": [{"stdin": f"{i} 1\n", "stdout": f"{i + 1}\n"} for i in range(4)]}}
@@ -115,7 +119,7 @@ class Faults(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr.decode(), r"^leap-verify: [^\n]*No space left[^\n]*\n$")
 
-    @unittest.skipIf(os.geteuid() != 0, "only root mounts a small disk")
+    @unittest.skipUnless(can_mount(), "a small disk cannot be mounted here")
     def test_disk_that_fills_up(self):
         text = records(6, 0)
         undisturbed = plain(subprocess.run([TOOL], input=text, capture_output=True, check=True).stdout)
