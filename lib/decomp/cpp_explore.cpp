@@ -1,11 +1,11 @@
 #include "decomp/cpp_explore.hpp"
 
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_for_each.h>
 #include <tbb/task_arena.h>
 
 #include <mutex>
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 
 namespace leap::decomp {
@@ -145,11 +145,9 @@ class Explorer {
       }
     }
     std::vector<CppLetters> out(choices.size());
-    tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(std::size_t{0}, choices.size(), [&](std::size_t i) {
-        for (const int j : choices[i]) out[i].cell.push_back(only(j));
-        if (!question_.out_of_time()) out[i].letters = programs_.whole(choices[i], 0, question_.all);
-      });
+    for_each_index(choices.size(), [&](std::size_t i) {
+      for (const int j : choices[i]) out[i].cell.push_back(only(j));
+      if (!question_.out_of_time()) out[i].letters = programs_.whole(choices[i], 0, question_.all);
     });
     return out;
   }

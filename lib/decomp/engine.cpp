@@ -1,14 +1,12 @@
 #include "decomp/engine.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "decomp/cpp_explore.hpp"
 #include "decomp/python_programs.hpp"
@@ -185,22 +183,20 @@ void Engine::Impl::by_verifier(Work& work) {
   for (std::size_t test = 0; test < work.judge.tests(); ++test) tests.push_back(work.judge.single(test));
   std::atomic<std::uint64_t> runs{0};
   std::mutex mutex;
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(std::size_t{0}, choices.size(), [&](std::size_t i) {
-      std::string mine;
-      const std::string text = program_text(work.decomposition, choices[i]);
-      for (const Json& test : tests) {
-        if (work.budget_s > 0 && work.left_s() <= 0) return;
-        const Json verdict = verifier_.verdict(test, text);
-        ++runs;
-        mine += letter_of_status(text_of(verdict, "status"));
-        std::lock_guard lock(mutex);
-        if (const Json* measured = find(verdict, "measured"))
-          if (const Json* cpu = find(*measured, "cpu_s")) work.out.cpu_s += cpu->get<double>();
-        if (closes(mine.back())) break;
-      }
-      letters[i] = mine;
-    });
+  for_each_index(choices.size(), [&](std::size_t i) {
+    std::string mine;
+    const std::string text = program_text(work.decomposition, choices[i]);
+    for (const Json& test : tests) {
+      if (work.budget_s > 0 && work.left_s() <= 0) return;
+      const Json verdict = verifier_.verdict(test, text);
+      ++runs;
+      mine += letter_of_status(text_of(verdict, "status"));
+      std::lock_guard lock(mutex);
+      if (const Json* measured = find(verdict, "measured"))
+        if (const Json* cpu = find(*measured, "cpu_s")) work.out.cpu_s += cpu->get<double>();
+      if (closes(mine.back())) break;
+    }
+    letters[i] = mine;
   });
   work.over();
   work.out.runs += runs;

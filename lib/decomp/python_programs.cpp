@@ -1,11 +1,9 @@
 #include "decomp/python_programs.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <mutex>
 
+#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "records/records.hpp"
 
@@ -99,7 +97,7 @@ void PythonPrograms::run_test(Work& work, std::size_t test) {
     work.out.cpu_s += worker->take_cpu_s();
     idle.push_back(std::move(worker));
   };
-  tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, chunks, run_chunk); });
+  for_each_index(chunks, run_chunk);
   if (!idle.empty()) {
     work.worker = std::move(idle.back());
     idle.pop_back();

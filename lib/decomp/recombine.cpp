@@ -1,7 +1,5 @@
 #include "decomp/recombine.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "decomp/diagnostics.hpp"
 #include "decomp/gaming.hpp"
 #include "records/code.hpp"
@@ -333,7 +332,7 @@ void Recombiner::recombine(Json& record) {
   std::vector<Found> all(sources->size());
   std::vector<std::string> errors(all.size());
   const Json& task = task_of(record);
-  tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
+  for_each_index(all.size(), [&](std::size_t i) {
     if (has_error((*sources)[i])) return;
     try {
       evaluate((*sources)[i], task, id, i, all[i]);

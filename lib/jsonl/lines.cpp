@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/parallel.hpp"
 
 namespace leap::jsonl {
 namespace {
@@ -182,8 +183,16 @@ void run_pipeline(LineReader& reader, const PipelineOptions& options,
   const auto line_of = [](const Item& item, std::size_t i) {
     return LineRef{item.batch.lines[i], item.batch.file, item.batch.first + i, item.batch.sequence + i};
   };
-  const auto read_stage = [&](tbb::flow_control& control) -> std::shared_ptr<Item> {
-    auto item = std::make_shared<Item>();
+  // TBB hands items on; the serial stages have what else they touch from their own last turn.
+  static const char begun = 0;
+  const char reading = 0, writing = 0;
+  give(&begun);
+  give(&reading);
+  give(&writing);
+  const auto read_stage = [&](tbb::flow_control& control) -> Item* {
+    take(&begun);
+    take(&reading);
+    auto item = std::make_unique<Item>();
     bool more = false;
     try {
       more = !stopped && reader.next(item->batch, kReadBytes, max_lines);
@@ -191,43 +200,55 @@ void run_pipeline(LineReader& reader, const PipelineOptions& options,
       read_failure = std::current_exception();  // what was read before is still written
     }
     if (!more) control.stop();
-    return item;
+    give(&reading);
+    give(item.get());
+    return more ? item.release() : nullptr;
   };
-  const auto work_stage = [&](std::shared_ptr<Item> item) {
+  const auto work_stage = [&](Item* item) {
+    take(&begun);
+    take(item);
     try {
       for (std::size_t i = 0; i < item->batch.lines.size(); ++i)
         item->outcomes.push_back(work(line_of(*item, i)));
     } catch (...) {
       item->failure = std::current_exception();
     }
+    give(item);
     return item;
   };
-  const auto write_stage = [&](const std::shared_ptr<Item>& item) {
-    if (stopped) return;
+  const auto write = [&](Item& item) {
     try {
-      for (std::size_t i = 0; i < item->outcomes.size(); ++i)
-        on_outcome(line_of(*item, i), std::move(item->outcomes[i]));
-      on_batch({item->outcomes.size(), item->batch.buffer.size()});
-      if (item->failure) std::rethrow_exception(item->failure);
+      for (std::size_t i = 0; i < item.outcomes.size(); ++i)
+        on_outcome(line_of(item, i), std::move(item.outcomes[i]));
+      on_batch({item.outcomes.size(), item.batch.buffer.size()});
+      if (item.failure) std::rethrow_exception(item.failure);
     } catch (...) {
       failure = std::current_exception();
       stopped = true;
     }
   };
-
+  const auto write_stage = [&](Item* given) {
+    take(&begun);
+    take(given);
+    take(&writing);
+    const std::unique_ptr<Item> item(given);
+    if (!stopped) write(*item);
+    give(&writing);
+  };
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
                                   static_cast<std::size_t>(options.jobs > 1 ? options.jobs : 1));
   tbb::task_arena arena(options.jobs);
   arena.execute([&] {
     tbb::parallel_pipeline(
         static_cast<std::size_t>(2 * options.jobs),
-        tbb::make_filter<void, std::shared_ptr<Item>>(tbb::filter_mode::serial_in_order, read_stage) &
-            tbb::make_filter<std::shared_ptr<Item>, std::shared_ptr<Item>>(tbb::filter_mode::parallel,
-                                                                           work_stage) &
-            tbb::make_filter<std::shared_ptr<Item>, void>(
+        tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, read_stage) &
+            tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, work_stage) &
+            tbb::make_filter<Item*, void>(
                 options.ordered ? tbb::filter_mode::serial_in_order : tbb::filter_mode::serial_out_of_order,
                 write_stage));
   });
+  take(&reading);
+  take(&writing);
   if (failure) std::rethrow_exception(failure);
   if (read_failure) std::rethrow_exception(read_failure);
 }

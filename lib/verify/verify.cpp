@@ -1,8 +1,6 @@
 #include "verify/verify.hpp"
 
 #include <signal.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "records/records.hpp"
@@ -550,14 +549,9 @@ bool Verifier::verify_record(Json& record) {
   }
   if (jobs.empty()) return false;
 
-  // Isolated: while it waits for one of these, a thread must not start on another line.
   const Json& task = member(record, "task", "record");
   const std::string id = records::id_of(record);
-  const auto judge = [&](std::size_t i) { jobs[i].verdict = verdict(task, jobs[i].code, id); };
-  if (jobs.size() == 1)
-    judge(0);
-  else
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, jobs.size(), judge); });
+  for_each_index(jobs.size(), [&](std::size_t i) { jobs[i].verdict = verdict(task, jobs[i].code, id); });
   for (Job& job : jobs) {
     for (Json* turn : job.turns) (*turn)["verdict"] = job.verdict;
   }
