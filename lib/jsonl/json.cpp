@@ -103,6 +103,38 @@ void lift_arrays(std::string_view line, std::string& rest, std::vector<std::stri
   rest.append(copied, end);
 }
 
+/// Copies `text` to `rest` with integers that are too long for a double replaced by the placeholder, too;
+/// those that are there already stand for `arrays`, in order.
+void lift_integers(std::string_view text, const std::vector<std::string_view>& arrays, std::string& rest,
+                   std::vector<std::string_view>& lifted) {
+  constexpr std::size_t kLongest = 300;
+  const char *p = text.data(), *const end = p + text.size(), *copied = p;
+  std::size_t next_array = 0;
+  while (p != end) {
+    if (*p == '"') {
+      p = end_of_string(p, end);
+      if (p == nullptr) break;
+    } else if (is_digit(*p) || *p == '-') {
+      const char* const number = p++;
+      while (p != end && is_digit(*p)) ++p;
+      const char* const digits_end = p;
+      while (p != end && (is_digit(*p) || *p == '.' || *p == 'e' || *p == 'E' || *p == '-' || *p == '+')) ++p;
+      const std::string_view all(number, static_cast<std::size_t>(p - number));
+      const char first = number[*number == '-' ? 1 : 0];
+      if (all == kPlaceholder && next_array < arrays.size()) {
+        lifted.push_back(arrays[next_array++]);
+      } else if (p == digits_end && all.size() > kLongest && first != '0') {
+        rest.append(copied, number).append(kPlaceholder);
+        lifted.push_back(all);
+        copied = p;
+      }
+    } else {
+      ++p;
+    }
+  }
+  rest.append(copied, end);
+}
+
 /// Keeps the first place and the last value of members given twice.
 void merge_duplicates(Json::object_t& object) {
   const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
@@ -132,6 +164,7 @@ class Builder {
 
   Json take() { return std::move(root_); }
   const std::string& error() const { return error_; }
+  bool overflow() const { return overflow_; }
 
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
@@ -162,7 +195,9 @@ class Builder {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) {
-    std::string what = e.what();
+    constexpr int kOutOfRange = 406;
+    overflow_ = e.id == kOutOfRange;
+    std::string what = overflow_ ? "a number that overflows a double" : e.what();
     // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error ..." -> the last part
     const auto colon = what.find(": ");
     if (colon != std::string::npos) what.erase(0, colon + 2);
@@ -207,6 +242,12 @@ class Builder {
   Json root_;
   std::vector<Json*> stack_;
   std::string error_;
+  bool overflow_ = false;
+};
+
+/// A number that no double holds; it may be an integer.
+struct Overflow : RecordError {
+  using RecordError::RecordError;
 };
 
 Json parse_with(std::string_view text, const std::vector<std::string_view>& lifted) {
@@ -216,6 +257,7 @@ Json parse_with(std::string_view text, const std::vector<std::string_view>& lift
     for (char& c : error) {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     }
+    if (builder.overflow()) throw Overflow(error);
     throw RecordError(error);
   }
   return builder.take();
@@ -328,9 +370,9 @@ std::vector<T> array_of(const Json& value) {
 }  // namespace
 
 Json parse(std::string_view text) {
+  std::string rest;
+  std::vector<std::string_view> lifted;
   if (text.find("_ids\"") != std::string_view::npos || text.find("logprobs\"") != std::string_view::npos) {
-    std::string rest;
-    std::vector<std::string_view> lifted;
     lift_arrays(text, rest, lifted);
     if (!lifted.empty() && text.find(kPlaceholder) == std::string_view::npos) {
       try {
@@ -340,7 +382,16 @@ Json parse(std::string_view text) {
       }
     }
   }
-  return parse_with(text, {});
+  try {
+    return parse_with(text, {});
+  } catch (const Overflow&) {
+    if (text.find(kPlaceholder) != std::string_view::npos) throw;
+    std::string shorter;
+    std::vector<std::string_view> all;
+    lift_integers(lifted.empty() ? text : rest, lifted, shorter, all);
+    if (all.size() == lifted.size()) throw;
+    return parse_with(shorter, all);
+  }
 }
 
 Json parse_record(std::string_view line) {

@@ -36,7 +36,7 @@ struct Decimal {
 bool read_decimal(std::string_view text, Decimal& out) {
   std::size_t i = 0;
   if (i < text.size() && (text[i] == '+' || text[i] == '-')) out.negative = text[i++] == '-';
-  bool any = false, point = false;
+  bool any = false, point = false, countless = false;
   long long exponent = 0;
   for (; i < text.size() && (is_digit(text[i]) || (text[i] == '.' && !point)); ++i) {
     if (text[i] == '.') {
@@ -57,7 +57,10 @@ bool read_decimal(std::string_view text, Decimal& out) {
     long long e = 0;
     for (; k < text.size(); ++k) {
       if (!is_digit(text[k])) return false;
-      if (e < 1000000000) e = e * 10 + (text[k] - '0');
+      if (e < 100000000000000000)
+        e = e * 10 + (text[k] - '0');
+      else
+        countless = true;
     }
     exponent += minus ? -e : e;
   }
@@ -66,6 +69,7 @@ bool read_decimal(std::string_view text, Decimal& out) {
     out = {};
     return true;
   }
+  if (countless) return false;  // only the same text is the same number
   out.digits.erase(0, first);
   out.exponent = exponent - static_cast<long long>(first);
   out.digits.erase(out.digits.find_last_not_of('0') + 1);

@@ -84,6 +84,26 @@ TEST_CASE("values pass through with order, integers and text kept", "[jsonl]") {
   CHECK(through("\"\\u00e9\\/\\ud83d\\ude00\"") == "\"é/😀\"");
 }
 
+TEST_CASE("integers beyond any double keep their digits", "[jsonl]") {
+  const std::string digits(5000, '7'), ids = long_array(70, "12");
+  for (const std::string& text : {digits, "-" + digits, "[" + digits + ",0,-" + digits + "]",
+                                  R"({"a":")" + digits + R"(\"","prompt_ids":)" + ids + R"(,"b":[)" + digits +
+                                      R"(],"logprobs":)" + ids + "}"}) {
+    CHECK(through(text) == text);
+  }
+  for (const std::string& bad :
+       {digits + ".5", digits + "e1", "0" + digits, "-0" + digits, digits + "-1", "--" + digits, "[" + digits + " 1]",
+        "[1e999," + digits + "]", "[0.0e-31337," + digits + "]"}) {
+    INFO(bad.substr(0, 20));
+    CHECK_THROWS_AS(jsonl::parse(bad), RecordError);
+  }
+  try {
+    jsonl::parse(digits + ".5");
+  } catch (const RecordError& error) {
+    CHECK(std::string(error.what()).size() < 100);
+  }
+}
+
 TEST_CASE("no reader takes a character of a text for the end of the line", "[jsonl]") {
   const std::string text = "a\xC2\x85" "b\xE2\x80\xA8" "c\xE2\x80\xA9" "d\v\f\r\n\x1c\x1d\x1e";
   const std::string line = jsonl::dump(Json{{"\xE2\x80\xA8", text}});

@@ -98,6 +98,8 @@ TEST_CASE("outputs are compared as judges do", "[verify]") {
   CHECK_FALSE(tokens("", "0"));
   CHECK(tokens("", " \n"));
   CHECK_FALSE(tokens("0x10", "16"));
+  CHECK(tokens("1e9999999999999999 0e99999999999999999999", "10e9999999999999998 0"));
+  CHECK_FALSE(tokens("1e99999999999999999998", "1e99999999999999999999"));
   CHECK_FALSE(tokens("\xff", "a"));
   CHECK(same_output("a \nb\n\n", "a\nb", Compare::kLines, 0));
   CHECK_FALSE(same_output(" a", "a", Compare::kLines, 0));
