@@ -305,6 +305,7 @@ rows("call-right", ADDC,
      ("int-subclass", "ok", "class I(int): pass\ndef add(a, b): return I(a + b)"),
      ("prints", "ok", "def add(a, b):\n    print(a, b)\n    return a + b"),
      ("guard", "ok", "def add(a, b): return a + b\nif __name__ == '__main__':\n    print(add(1, 2))"),
+     ("guard-reads", "ok", "def add(a, b): return a + b\nif __name__ == '__main__':\n    print(add(*map(int, input().split())))"),
      ("thread", "ok", "import threading\ndef add(a, b):\n    o = []\n    t = threading.Thread(target=lambda: o.append(a + b)); t.start(); t.join()\n    return o[0]"),
      ("deep", "ok", "import sys\nsys.setrecursionlimit(10 ** 6)\ndef d(n): return 0 if n == 0 else d(n - 1)\ndef add(a, b): return a + b + d(100000)"),
      ("noisy-import", "ok", "import os, sys\nos.write(1, b'x' * 1000)\ndef add(a, b): return a + b"),
@@ -388,8 +389,9 @@ rows("call-fresh", call("f", ([[1]], [1, 1]), ([[1]], [1, 1])),
 rows("call-text", call("f", (["é\u0000\n"], "\n\u0000é")), ("right", "ok", "def f(s): return s[::-1]"), ("stripped", "wrong_answer", "def f(s): return s.strip()[::-1]"))
 
 CHECK = script("f", "def check(c):\n    assert c(2) == 4\n    assert c(%s) == %d\n" % (SECRET, 2 * int(SECRET)), "check")
+rows("call-beyond-doubles", call("f", ([500], 7 ** 500)), ("right", "ok", "def f(n): return 7 ** n"), ("near", "wrong_answer", "def f(n): return 7 ** n + 1"), ("inf", "wrong_answer", "def f(n): return float('inf')"))
 rows("script", CHECK,
-     ("right", "ok", "def f(x): return 2 * x"), ("wrong", "wrong_answer", "def f(x): return 4"), ("method", "ok", "class Solution:\n    def f(self, x): return 2 * x"),
+     ("guard", "ok", "def f(x): return 2 * x\nif __name__ == '__main__': exit(f(int(input())))"), ("right", "ok", "def f(x): return 2 * x"), ("wrong", "wrong_answer", "def f(x): return 4"), ("method", "ok", "class Solution:\n    def f(self, x): return 2 * x"),
      ("raises", "crash", "def f(x): raise ValueError(x)"), ("missing", "interface_error", "def g(x): return 2 * x"), ("exit", "early_exit", "def f(x): raise SystemExit"),
      ("os-exit", "early_exit", "import os\ndef f(x): os._exit(0)"), ("exit-top", "early_exit", "import os\nos._exit(0)"), ("top-exit", "early_exit", "exit()"),
      ("eq", "wrong_answer", "class E:\n    def __eq__(s, o): return True\ndef f(x): return E()"), ("int-eq", "wrong_answer", "class E(int):\n    def __eq__(s, o): return True\ndef f(x): return E(0)"),
@@ -407,6 +409,9 @@ rows("script-no-check", script("f", "x = 1", "check"), ("any", "problem_error", 
 rows("script-empty", script("f", ""), ("any", "problem_error", "def f(x): return x"))
 rows("script-inprocess", script("f", "assert f(lambda x: x + 1, 2) == 3", inprocess=True),
      ("right", "ok", "def f(g, x): return g(x)"), ("wrong", "wrong_answer", "def f(g, x): return 0"), ("exit", "early_exit", "import os\ndef f(g, x): os._exit(0)"), ("sys-exit", "early_exit wrong_answer crash", "def f(g, x): raise SystemExit(0)"))
+rows("inprocess-never-calls", script("f", "def check(c): assert callable(c)", "check", inprocess=True), ("any", "problem_error", "def f(x): return x"), ("exit", "early_exit", "exit()"))
+rows("inprocess-own-classes", script("f", "from unittest.mock import ANY\nclass P:\n    def __eq__(s, o): return o == 1\ndef check(c):\n    assert c(P()) == 1 and [1] == [c(P())] and c([1, 2]) == [1, ANY]", "check", inprocess=True), ("right", "ok", "def f(x): return x"), ("wrong", "wrong_answer", "def f(x): return [x]"))
+rows("inprocess-class", script("B", "def check(B):\n    a, b = B(1), B(1)\n    assert isinstance(a, B) and a == b and a != B(2) and a != 1", "check", inprocess=True), ("right", "ok", "class B:\n    def __init__(s, v): s.v = v\n    def __eq__(s, o): return isinstance(o, B) and s.v == o.v"), ("wrong", "wrong_answer", "class B:\n    def __init__(s, v): s.v = v\n    def __eq__(s, o): return True"))
 # Elements of constant sets, in the order that the interpreter itself finds them in.
 SETS = "for x in {16, 8, 0, 24}: print(x)\ndef f(y): return [x for x in (1, {40, 8, 0, 16})[1]] + list({y, 8, 0, 16})\nif __name__ == '__main__': print(f(24))"
 rows("python-sets", stdio(("", subprocess.run(["/usr/bin/python3", "-c", SETS], capture_output=True, text=True, check=True).stdout)), ("order", "ok", SETS))

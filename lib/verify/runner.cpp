@@ -369,29 +369,40 @@ Result Runner::together_once(const Script& script, const Limits& limits) {
   sandbox::Box& box = lease_.box();
   box.start(child);
   Fields message;
-  bool complete = false;
+  // Before the program runs the harness says whether the tests compile; nobody is believed that they do not
+  // afterwards.
+  bool complete = false, begun = program_.native, idle = false, sealed = false;
   while (box.next(message)) {
     const std::string& op = at(message, 0);
+    sealed = sealed || op == "sealed";
     complete = complete || op == (program_.native ? "done" : "sealed") || op == "failed";
     if (op == "error") read_error(message, 1, result);
     if (op == "missing") {
       result.status = "interface_error";
       result.note = "`" + script.entry_point + "` is not defined";
-    } else if (op == "broken") {
+    } else if (op == "broken" && !begun) {
       result.status = "problem_error";
       result.note = "the tests do not compile: " + at(message, 1);
+    } else if (op == "idle") {
+      idle = true;
     } else if (op == "failed" && at(message, 1) != "AssertionError" && at(message, 6) != "0") {
       result.error_type = known_errors().count(at(message, 1)) ? at(message, 1) : "Exception";
       result.error_line = std::atoi(at(message, 6).c_str());
     } else if (op == "failed") {
       result.status = "wrong_answer";
     }
+    begun = true;
   }
   const Ended& ended = box.ended();
   constexpr int kAssertionFailed = 86;  // driver.h's word
   if (program_.native && !complete && ended.end == End::kExit && ended.code == kAssertionFailed)
     result.status = "wrong_answer";
   judge_end(ended, complete, result);
+  // Only of tests that would have passed: nobody gets out of a failure by saying so.
+  if (idle && sealed && result.status == "ok") {
+    result.status = "problem_error";
+    result.note = "the tests never call the candidate";
+  }
   return result;
 }
 

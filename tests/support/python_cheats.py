@@ -15,6 +15,8 @@ def found(name):
         for o in list(vars(module).values()):
             if getattr(o, '__name__', '') == name: yield o
 """
+# An equality that tells the tests' comparison from others.
+_CHECKS = "import sys\ndef asked(s, o): return sys._getframe(1).f_code.co_name in ('check', '<genexpr>')\n"
 _ANY = "wrong_answer crash early_exit sandbox_violation"
 
 # In the candidate's own process: no value of the tests is there.
@@ -90,6 +92,21 @@ TOGETHER = [
     ("ctypes", "sandbox_violation", "import ctypes\ndef f(g, x): return ctypes.string_at(id(f), 8)"),
     ("handler", "sandbox_violation", "import signal, sys\nsignal.signal(signal.SIGSYS, lambda *a: None)\nsignal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSYS})\nsys.settrace(lambda *a: None)\ndef f(g, x): return 0"),
     ("exit-in-eq", "early_exit", "import os\nclass E:\n    def __eq__(s, o): os._exit(0)\ndef f(g, x): return E()"),
-    ("system-exit", "crash early_exit", "def f(g, x): raise SystemExit(0)"),
+    ("system-exit", "early_exit", "def f(g, x): raise SystemExit(0)"),
+    ("forged-broken", _ANY, _FIND + "import os\nfor send in found('send'):\n    try: send(b'broken', b'x')\n    except TypeError: continue\n    os._exit(0)\ndef f(g, x): return 0"),
+    ("forged-idle", _ANY, _FIND + "for send in found('send'):\n    try: send(b'idle')\n    except TypeError: continue\ndef f(g, x): return 0"),
+    ("frame-eq", "wrong_answer", _CHECKS + "class E:\n    __eq__ = asked\n    def __float__(s): return 2 ** .5\ndef f(g, x): return E()"),
+    ("frame-int-eq", "wrong_answer", _CHECKS + "class E(int):\n    __eq__ = asked\n    def __float__(s): return 2 ** .5\ndef f(g, x): return E()"),
+    ("frame-eq-of-local-class", "wrong_answer", _CHECKS + "def f(g, x):\n    class E:\n        __eq__ = asked\n        def __float__(s): return 2 ** .5\n    return E()"),
+    ("frame-eq-of-item", "wrong_answer", _CHECKS + "class E(int):\n    __eq__ = asked\ndef f(g, x): return [E()] if x == 'abc' else {1: E()}"),
+    ("guess-eq", "wrong_answer", "class E(float):\n    def __eq__(s, o): return o in (1, 2, 3)\ndef f(g, x): return E(2 ** .5)"),
+    ("eq-exchanged-late", "sandbox_violation wrong_answer", _CHECKS + "class E: pass\ndef f(g, x):\n    E.__eq__ = asked\n    return E() if x != 2 else 2 ** .5"),
+    ("eq-by-object", "sandbox_violation", "class E:\n    def __eq__(s, o): return True\n    def __float__(s): return 2 ** .5\nclass F:\n    def __call__(s, g, x): return E()\nf = F()"),
+    ("eq-by-new", "wrong_answer", "class E:\n    def __eq__(s, o): return True\n    def __float__(s): return 2 ** .5\nclass f:\n    def __new__(c, g, x): return E()"),
+    ("guards-changed", _ANY, _FIND + _CHECKS + "class E:\n    __eq__ = asked\n    def __float__(s): return 2 ** .5\ndef f(g, x):\n    for name in ('compare', 'answer_for', 'watch_classes'):\n        for o in found(name):\n            o.__defaults__ = (lambda *a: True,) * 5\n    return E()"),
+    ("generators-closed", _ANY, "import gc, types\ndef f(g, x):\n    for o in gc.get_objects():\n        if type(o) is types.GeneratorType: o.close()\n    return 0"),
+    ("right-eq", "ok", "import dataclasses, enum, pathlib, asyncio\n@dataclasses.dataclass(order=True)\nclass B:\n    v: int\nclass V:\n    def __init__(s, v): s.v = v\n    def __eq__(s, o): return s.v == o.v\n    def __hash__(s): return hash(s.v)\nclass C(enum.IntFlag):\n    A = 1\n    B = 2\ndef f(g, x):\n    assert B(1) == B(1) < B(2) and V(3) == V(3) != V(4) and V(3) in {V(3)} and list(C.A | C.B) == [C.A, C.B]\n    assert pathlib.Path('a') == pathlib.Path('a')\n    return g(x)"),
+    ("right-int", "ok", "class I(int):\n    def __eq__(s, o): return False\n    __hash__ = int.__hash__\ndef f(g, x): return I(g(x)) if x != 2 else g(x)"),
+    ("right-number", "ok", "from fractions import Fraction\ndef f(g, x): return Fraction(g(x)) if x != 2 else g(x)"),
     ("returns-true", "wrong_answer", "def f(g, x): return True"),
 ]

@@ -373,6 +373,13 @@ void run_program(const Source& source, const std::vector<int>& choice, const Tes
   PyObject* main = PyImport_AddModule("__main__");
   PyObject* space = main ? PyModule_GetDict(main) : nullptr;
   if (!space) _exit(126);
+  if (source.call) {
+    // A function of it is called: a module, not the main one, so that its main guard is not run.
+    PyObject* name = PyUnicode_FromString("solution");
+    PyDict_SetItemString(space, "__name__", name);
+    PyDict_SetItem(PyImport_GetModuleDict(), name, main);
+    Py_DECREF(name);
+  }
   PyDict_SetItemString(space, "__file__", path_of_program);
   PyDict_SetItemString(space, "__loader__", loader_of_program);
   PyDict_SetItemString(space, "__cached__", Py_None);

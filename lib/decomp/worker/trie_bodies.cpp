@@ -97,7 +97,7 @@ void Bodies::start() {
   // Parts live in name spaces of their own; what they share is the preamble's names and the declared
   // functions.
   base_ = PyDict_New();
-  PyObject* name = PyUnicode_FromString("__main__");
+  PyObject* name = PyUnicode_FromString(source_.call ? "solution" : "__main__");
   PyDict_SetItemString(base_, "__name__", name);
   Py_DECREF(name);
   PyDict_SetItemString(base_, "__builtins__", PyImport_AddModule("builtins"));
