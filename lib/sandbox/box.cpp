@@ -30,6 +30,7 @@ constexpr std::size_t kMaxMessage = 64u << 20;
 constexpr std::size_t kMostFds = 6;  ///< that go with a frame
 constexpr std::size_t kMostErr = 65536;
 constexpr std::size_t kNonce = 32;
+
 std::string make_nonce() {
   char random[kNonce / 2];
   if (getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) throw_errno("getrandom");
