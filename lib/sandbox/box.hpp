@@ -99,7 +99,7 @@ struct Settings {
   /// Sealed files in memory for the programs of the system that run inside: names in their working directory,
   /// descriptors.
   std::vector<std::pair<std::string, int>> shared{};
-  Python module{};  ///< more of the extension, run after it
+  std::vector<Python> modules{};  ///< more of the extension, run after it
 };
 
 class Box {

@@ -62,10 +62,12 @@ std::string call_of(const Python& part) {
 
 std::string supervisor_script(const std::string& head, const Settings& settings) {
   const Python supervisor{kSupervisor, bytes_between(leap_supervisor_pyc, leap_supervisor_pyc_end)};
-  std::string script = head + kRunPart + call_of(supervisor) + settings.extension + "\n" +
-                       call_of(settings.module) + "script.close()\ndel script, run_part\nmain()\n";
+  std::string script = head + kRunPart + call_of(supervisor) + settings.extension + "\n";
+  for (const Python& module : settings.modules) script += call_of(module);
+  script += "script.close()\ndel script, run_part\nmain()\n";
   script.insert(0, std::to_string(script.size()) + "\n");
-  for (const Python& part : {supervisor, settings.module}) script.append(part.source).append(part.compiled);
+  script.append(supervisor.source).append(supervisor.compiled);
+  for (const Python& module : settings.modules) script.append(module.source).append(module.compiled);
   return script;
 }
 

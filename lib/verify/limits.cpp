@@ -36,7 +36,7 @@ sandbox::Limits limits_of(const Json& task) {
 
 sandbox::Limits judge_limits(const sandbox::Limits& candidate) {
   sandbox::Limits limits;
-  limits.cpu_s = 60;
+  limits.cpu_s = candidate.cpu_s + 10;
   limits.wall_s = candidate.wall_s + 120;
   limits.memory_mb = 2048;
   limits.output_kb = 16 << 10;

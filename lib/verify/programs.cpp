@@ -11,8 +11,9 @@
 
 namespace leap::verify {
 
-extern const char kHarness[];
-extern "C" const char leap_harness_pyc[], leap_harness_pyc_end[];
+extern const char kHarness[], kHarnessPrograms[], kHarnessTests[];
+extern "C" const char leap_harness_pyc[], leap_harness_pyc_end[], leap_harness_programs_pyc[],
+    leap_harness_programs_pyc_end[], leap_harness_tests_pyc[], leap_harness_tests_pyc_end[];
 
 using sandbox::Child;
 using sandbox::End;
@@ -20,11 +21,21 @@ using sandbox::Ended;
 using sandbox::Fields;
 
 sandbox::Settings harness_settings(sandbox::Mode mode, Guests guests) {
+  using sandbox::bytes_between;
   sandbox::Settings settings;
   settings.mode = mode;
-  settings.extension = guests == Guests::kJudges ? "JUDGES = True" : "JUDGES = False";
-  settings.module = {kHarness, sandbox::bytes_between(leap_harness_pyc, leap_harness_pyc_end)};
+  settings.modules = {{kHarness, bytes_between(leap_harness_pyc, leap_harness_pyc_end)}};
+  if (guests == Guests::kCandidates)
+    settings.modules.push_back(
+        {kHarnessPrograms, bytes_between(leap_harness_programs_pyc, leap_harness_programs_pyc_end)});
+  else
+    settings.modules.push_back(
+        {kHarnessTests, bytes_between(leap_harness_tests_pyc, leap_harness_tests_pyc_end)});
   return settings;
+}
+
+std::string harness_text() {
+  return std::string(kHarness) + kHarnessPrograms + kHarnessTests;
 }
 
 std::unique_ptr<sandbox::Box> Pool::take() {

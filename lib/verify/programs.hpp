@@ -75,6 +75,9 @@ enum class Guests { kCandidates, kJudges };
 /// A sandbox where Python runs, with the harness as extension of its supervisor.
 sandbox::Settings harness_settings(sandbox::Mode mode, Guests guests);
 
+/// All of the harness's source: what verdicts depend on.
+std::string harness_text();
+
 /// The compiler's words about the candidate's file, solution.cpp: without paths of the machine, about 1,500
 /// bytes. `line` gets that of the first error, if it is 0.
 std::string compiler_message(const std::string& raw, int& line);

@@ -65,6 +65,8 @@ bool Tester::next(Fields& message) {
     more = judge_.box().next(message);
   }
   if (!more) {
+    // Tests that end a process of many should not do it twice.
+    if (!alone_) judges_.tests_are_plain = false;
     repeat_ = !alone_;
     return false;
   }

@@ -1,6 +1,6 @@
 /// A problem's tests of type `script`, run apart from the candidate that they call.
 ///
-/// Theory. Tests of Python whose code cannot leave a trace in the interpreter (harness.py, is_plain) are run
+/// Theory. Tests of Python whose code cannot leave a trace in the interpreter (harness_tests.py, is_plain) are run
 /// one after another in one process: a fork less a program. Only ends that are the rule count there: the
 /// tests are through, an assertion does not hold, or the candidate raised. Anything else, and tests that are
 /// not plain, is run in a process of its own, whose word is the last.

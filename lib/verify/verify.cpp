@@ -29,7 +29,6 @@ namespace leap::verify {
 
 extern const char kDriver[];
 extern const char kFrames[];
-extern const char kHarness[];
 
 namespace {
 
@@ -94,7 +93,7 @@ class Verifier::Judge {
         compilers_({options.sandbox, "", 512, {}}) {
     if (!options_.cache.empty()) {
       cache_.emplace(options_.cache, options_.warn);
-      stamp_ = sha256(std::string(kHarness) + kDriver + kFrames) + toolchain_stamp();
+      stamp_ = sha256(harness_text() + kDriver + kFrames) + toolchain_stamp();
     }
   }
 
