@@ -346,7 +346,7 @@ class Ranks(unittest.TestCase):
         out, port = self.fresh(), free_port()  # as srun does
         children = [subprocess.Popen([TOOL, *flags, "--out", str(out)], stdout=subprocess.DEVNULL,
                                      env=environment(SLURM_PROCID=str(rank), SLURM_NTASKS="2", SLURM_LOCALID=str(rank),
-                                                     SLURM_STEP_ID="0", MASTER_ADDR="localhost", MASTER_PORT=str(port)))
+                                                     SLURM_STEP_ID="0", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
                     for rank in range(2)]
         self.assertEqual([child.wait(timeout=PATIENCE) for child in children], [0, 0])
         self.close(out, single, "srun")
