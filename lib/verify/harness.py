@@ -220,14 +220,6 @@ def begin(argv, nonce):
     return space
 
 
-def begin_called(nonce):
-    """The same for a program of which a function is called: a module, not the main one, so that its main guard is not run."""
-    space = begin([OWN_FILE], nonce)
-    space["__name__"] = "solution"
-    sys.modules["solution"] = sys.modules["__main__"]
-    return space
-
-
 def make_finish():
     modules, run_at_exit, leave, _BaseException, stream_of = sys.modules, atexit._run_exitfuncs, os._exit, BaseException, sys
 

@@ -66,9 +66,8 @@ def run_test(argv, nonce, kept):
 
 
 def make_is_plain():
-    is_op = {name: number for name, number in opcode.opmap.items()}.__getitem__
-    touching = [is_op(name) for name in ("STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME")]
-    store, extended = is_op("STORE_NAME"), is_op("EXTENDED_ARG")
+    touching = [opcode.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME")]
+    store, extended = opcode.opmap["STORE_NAME"], opcode.EXTENDED_ARG
     # None of them leads to an object that lasts longer than the tests and can be changed.
     known = frozenset(
         """abs all any ascii bin bool bytes chr complex dict divmod enumerate filter float format frozenset hash hex int isinstance
